@@ -1,0 +1,33 @@
+// The front end in four calls: parse, check, link, lower; and one call that does all of them.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ptx_frontend/program.hpp"
+#include "ptx_frontend/syntax/ast.hpp"
+#include "ptx_frontend/syntax/diagnostics.hpp"
+#include "support/error.hpp"
+
+namespace ptxwire::ptx {
+
+/// Text -> tree, with recovery: one run reports all independent errors. `path` is only for messages.
+Module parse(std::shared_ptr<const std::string> text, std::string path, Diagnostics& diagnostics);
+
+/// Resolves names, matches every instruction against the instruction table, checks operand types; fills
+/// Instruction::opcode/modifiers/executable and Operand::symbol in place. Call it only on a module that parsed.
+void check(Module& module, Diagnostics& diagnostics);
+
+/// Links checked modules (weak/visible/extern, loader intrinsics such as vprintf stay open) and lowers them.
+/// Errors name the symbol and the module.
+Expected<Program> link_and_lower(const std::vector<const Module*>& modules);
+
+/// Reads, parses, checks, links and lowers files. The first error of a file is returned as an Error with its place
+/// (the message says how many more there are, hint: ptxwire lint).
+Expected<Program> load_program(const std::vector<std::string>& paths);
+
+/// Reads a whole file; an Error names the path and the reason. Refuses directories and files over 1 GiB.
+Expected<std::shared_ptr<const std::string>> read_text_file(const std::string& path);
+
+}  // namespace ptxwire::ptx
