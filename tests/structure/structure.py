@@ -1,0 +1,128 @@
+"""The rules of the tree that no compiler checks: which folder may include which, and what a committed file may hold.
+
+Run as `structure.py ROOT`: prints every violation and exits with 1 if there is one.
+"""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+# Each folder with everything that it may include besides itself. Only direct arrows are listed and checked; what may be
+# reached follows from them. A folder that is missing here may include nothing and be included by nobody.
+SUPPORT = ["support"]
+ISA = SUPPORT + ["ptx_frontend/isa"]
+SYNTAX = ISA + ["ptx_frontend/syntax", "ptx_frontend"]
+CHECK = SYNTAX + ["ptx_frontend/check"]
+LINK = CHECK + ["ptx_frontend/link"]
+LOWER = LINK + ["ptx_frontend/lower"]
+BASE = SUPPORT + ["models/base"]
+MACHINES = BASE + ["models/machines"]
+MODELS = MACHINES + ["models/gpu", "models/fabric", "models/host"]
+SIM_LAYERS = ["engine", "memory", "exec", "nic", "cluster", "workload", "study", "report", "cli"]
+
+ALLOWED = {
+    "support": SUPPORT,
+    # Files right in ptx_frontend/ are its public face: the program form and the entry points. The steps implement them.
+    "ptx_frontend": SYNTAX,
+    "ptx_frontend/isa": ISA,
+    "ptx_frontend/syntax": SYNTAX,
+    "ptx_frontend/check": CHECK,
+    "ptx_frontend/link": LINK,
+    "ptx_frontend/lower": LOWER,
+    "models/base": BASE,
+    "models/machines": MACHINES,
+    "models/gpu": MACHINES + ["models/gpu"],
+    "models/fabric": MACHINES + ["models/fabric"],
+    "models/host": MACHINES + ["models/host"],
+}
+for index, layer in enumerate(SIM_LAYERS):
+    ALLOWED["sim/" + layer] = LOWER + MODELS + ["sim/" + name for name in SIM_LAYERS[: index + 1]]
+
+LAYERED = ("support", "ptx_frontend", "models", "sim")
+INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
+SOURCES = (".cpp", ".hpp", ".py", ".cu")
+
+MAX_LINES = 1000
+TABLES = ("ptx_frontend/isa/",)
+
+# Spelled so that this file does not match itself.
+FORBIDDEN = [
+    (re.compile(r"\.\./shared"), "refers to a folder outside the repository"),
+    (re.compile(r"(?<![\w.])/(work|home|root)/\w"), "names a path of one machine"),
+    (re.compile(r"\b(TO(?:DO)|FIX(?:ME)|XX(?:X))\b"), "leaves work for later; do it or file it"),
+]
+DATA = (".csv", ".json", ".ptx", ".png", ".svg")
+
+
+def repository_files(root):
+    """Files that git tracks or would add; all files where there is no git."""
+    try:
+        listed = subprocess.run(["git", "-C", root, "ls-files", "-co", "--exclude-standard", "-z"],
+                                capture_output=True, check=True).stdout
+        names = [name.decode() for name in listed.split(b"\0") if name]
+    except (OSError, subprocess.CalledProcessError):
+        names = [str(path.relative_to(root)) for path in pathlib.Path(root).rglob("*") if path.is_file()]
+    return sorted(name for name in names if os.path.isfile(os.path.join(root, name)))
+
+
+def include_violations(name, text):
+    folder = os.path.dirname(name)
+    for match in INCLUDE.finditer(text):
+        target = match.group(1)
+        line = text.count("\n", 0, match.start(1)) + 1
+        target_folder = os.path.dirname(target)
+        if not target.startswith(LAYERED):
+            yield f'{name}:{line}: includes "{target}", expected a path from the repository root'
+        elif folder not in ALLOWED:
+            yield f"{name}:{line}: {folder}/ is no layer, expected one of {', '.join(sorted(ALLOWED))}"
+        elif target_folder != folder and target_folder not in ALLOWED[folder]:
+            yield f"{name}:{line}: {folder}/ may not include {target_folder}/ ({target})"
+
+
+def text_violations(name, text):
+    for number, line in enumerate(text.splitlines(), 1):
+        for pattern, meaning in FORBIDDEN:
+            if pattern.search(line):
+                yield f"{name}:{number}: {meaning}: {line.strip()[:80]}"
+
+
+def readme_violations(names):
+    """Every folder that holds sources of a layer, and every top folder, says what lives in it."""
+    folders = {name.split("/")[0] for name in names if "/" in name and not name.startswith(".")}
+    folders |= {os.path.dirname(name) for name in names if name.startswith(LAYERED) and "/" in name}
+    present = set(names)
+    for folder in sorted(folders):
+        if folder + "/README.md" not in present:
+            yield f"{folder}: has no README.md that says what lives there and what may not"
+
+
+def violations(root):
+    names = repository_files(root)
+    found = list(readme_violations(names))
+    for name in names:
+        if name.endswith(DATA):
+            continue
+        try:
+            text = pathlib.Path(root, name).read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            continue  # seeds of the fuzz targets may be binary
+        if not name.startswith("tests/fuzz/corpus/"):
+            found += text_violations(name, text)
+        if name.startswith(LAYERED) and name.endswith((".cpp", ".hpp")):
+            found += include_violations(name, text)
+        lines = text.count("\n")
+        if name.endswith(SOURCES) and lines > MAX_LINES and not name.startswith(TABLES):
+            found.append(f"{name}: {lines} lines, expected at most {MAX_LINES} outside tables")
+    return found
+
+
+def main():
+    found = violations(sys.argv[1])
+    print("\n".join(found) or "structure: ok")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
