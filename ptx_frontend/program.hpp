@@ -25,7 +25,9 @@ struct Slot {
   enum class Kind : uint8_t { none, reg, predicate, constant, sink };
   uint16_t index = 0;
   Kind kind = Kind::none;
-  bool negated = false;  ///< predicate sources: !p
+  bool negated : 1 = false;  ///< predicate sources: !p
+  uint8_t rows : 3 = 1;      ///< registers: rows of the register itself (1, 2 or 4), which `ld`, `st` and `cvt` allow to be
+                             ///< wider than the instruction's type; an address register of one row is a 32-bit address
   [[nodiscard]] bool present() const { return kind != Kind::none; }
 };
 
@@ -82,7 +84,7 @@ inline constexpr uint32_t kNoPc = UINT32_MAX;
 ///   ld:    dst[0..v), src[0] address base, offset; src[1] cache policy if cache_hint
 ///   st:    src[0] address base, offset; src[1..1+v) data; src[5] cache policy if cache_hint (v <= 4)
 ///   atom:  dst[0]; src[0] address; src[1] operand (cas: compare), src[2] cas new value; src[5] policy
-///   red:   as atom without dst. Vectors (v > 1) use operand_list
+///   red:   as atom without dst. Vectors (v > 1) use operand_list: v destinations (atom only), then v sources
 ///   setp:  dst[0], dst[1] predicates; src[0], src[1]; src[2] combining predicate
 ///   shfl:  dst[0] value, dst[1] predicate; src[0] a, src[1] b, src[2] c, src[3] membermask
 ///   vote:  dst[0] predicate or register; src[0] predicate; src[1] membermask.  match: dst[0], dst[1] pred; src[0]; src[1] mask
@@ -90,6 +92,7 @@ inline constexpr uint32_t kNoPc = UINT32_MAX;
 ///   mbarrier_*: dst[0] state/predicate; src[0] address, offset; src[1] count / tx bytes / state / parity; src[2] suspend hint
 ///   cp_async:      src[0] dst address (+offset), src[1] src address (+offset2), src[2] cp-size, src[3] src-size/ignore, src[5] policy
 ///   cp_async_bulk: src[0] dst (+offset), src[1] src (+offset2), src[2] size, src[3] mbarrier (+offset3) , src[4] cta mask, src[5] policy
+///   frame_address: dst[0]; src[0] constant: frame base of this call (bytes into local memory) + src[0]
 ///   mov_pack: dst[0]; src[0..n).  mov_unpack: dst[0..n); src[0]
 ///   elect: dst[0] register (or sink), dst[1] predicate; src[0] membermask
 ///   bra:   target, reconvergence.  brx: src[0] index, operand_list of targets as constants
@@ -111,6 +114,9 @@ struct Op {
   uint32_t location = 0;            ///< index into Program::locations
   uint16_t block = 0;               ///< basic block number in its function, saturating
   bool executable = true;
+  /// ld/st to Space::local: `offset` counts from the function's frame, whose base the executor adds (src[0] is a
+  /// constant). Where `latency` is not LatencyClass::memory the access is a call parameter, which hardware keeps in a register.
+  bool frame_relative = false;
 };
 
 /// A natural loop that does nothing but poll: loads, compares, clock reads, sleeps and branches.
@@ -153,7 +159,9 @@ struct ProgramVariable {
   uint64_t bytes = 0;
   uint32_t align = 1;
   std::vector<uint8_t> data;    ///< initial bytes (may be shorter than `bytes`: zero)
-  struct Fixup { uint64_t offset; RelocationKind kind; uint32_t symbol; int64_t addend; uint8_t bytes; };
+  /// The stored bytes are the `bytes` low ones of (address of symbol + addend) >> shift; `generic` asks for the generic
+  /// address of a .const variable (for .global both are the same).
+  struct Fixup { uint64_t offset; RelocationKind kind; uint32_t symbol; int64_t addend; uint8_t bytes; uint8_t shift = 0; bool generic = false; };
   std::vector<Fixup> fixups;
 };
 

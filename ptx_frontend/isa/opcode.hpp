@@ -11,6 +11,7 @@ enum class Opcode : uint16_t {
   // ---- pure lane arithmetic: registers in, registers out, no memory, no other lane
   mov, mov_pack, mov_unpack,  // mov_pack: several narrow sources -> one wide register; mov_unpack: the reverse
   read_special,               // mov d, %tid.x ...: src[0] is SpecialRegister as a constant
+  frame_address,              // made by lowering only: address of a .local variable of this call's frame
   cvta, isspacep, mapa, getctarank,
   add, sub, mul, mad, mul24, mad24, sad, div, rem, abs, neg, min, max,
   popc, clz, bfind, brev, bfe, bfi, fns, dp4a, dp2a, bmsk, szext,
