@@ -23,7 +23,8 @@ install(DIRECTORY support ptx_frontend models sim DESTINATION ${CMAKE_INSTALL_IN
         FILES_MATCHING PATTERN "*.hpp" PATTERN "cli" EXCLUDE)
 
 set(ptxwire_data ${CMAKE_INSTALL_DATADIR}/ptxwire)
-install(DIRECTORY models/machines DESTINATION ${ptxwire_data}/models FILES_MATCHING PATTERN "*.toml")
+install(DIRECTORY models DESTINATION ${ptxwire_data}
+        FILES_MATCHING PATTERN "*.toml" PATTERN "base" EXCLUDE PATTERN "gpu" EXCLUDE PATTERN "host" EXCLUDE)
 install(DIRECTORY kernels traces DESTINATION ${ptxwire_data}
         FILES_MATCHING PATTERN "*.ptx" PATTERN "*.toml" PATTERN "*.csv" PATTERN "*.json")
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
