@@ -91,6 +91,8 @@ struct NvlinkParameters {
   double ingress_latency_ns = 60;            ///< link to L2
   uint32_t switch_input_buffer_bytes = 16384;  ///< per input port: the credit window of the link
   uint32_t switch_output_buffer_bytes = 2048;  ///< per output port
+  /// Switch that link l of every GPU is cabled to, from the topology file; empty: spread evenly.
+  std::vector<uint32_t> link_switch;
 };
 
 struct HostParameters {
@@ -113,6 +115,7 @@ struct ParameterRecord {
 struct Machine {
   std::string name;
   std::string path;
+  std::string topology;  ///< path of the topology file (models/fabric/topologies/*.toml) that the links come from
   uint32_t gpus = 8;
   SmParameters sm;
   L2Parameters l2;
