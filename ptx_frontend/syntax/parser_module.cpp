@@ -1,0 +1,502 @@
+// Module level: the header, directives, functions; and parse(), the entrance.
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+
+#include "ptx_frontend/frontend.hpp"
+#include "ptx_frontend/syntax/parser.hpp"
+
+namespace ptxwire::ptx {
+
+Parser::Parser(Module& module, Diagnostics& diagnostics)
+    : module_(module), diagnostics_(diagnostics), lexer_(*module.text, diagnostics) {}
+
+// ---------------------------------------------------------------- tokens and errors
+
+bool Parser::accept(char c) {
+  if (!token_.is(c)) return false;
+  advance();
+  return true;
+}
+
+bool Parser::accept_word(std::string_view word) {
+  if (!at_word(word)) return false;
+  advance();
+  return true;
+}
+
+std::string Parser::found() const {
+  if (token_.kind == TokenKind::end) return "the end of the file";
+  return "'" + std::string(spelling()) + "'";
+}
+
+bool Parser::fail_at(SourceRange range, std::string_view id, std::string message, std::string hint) {
+  if (token_.kind == TokenKind::unknown) return false;  // the lexer reported it
+  if (token_.kind == TokenKind::end) {
+    if (truncated_) return false;
+    truncated_ = true;
+  }
+  diagnostics_.add({Severity::error, id, range, std::move(message), std::move(hint), {}});
+  return false;
+}
+
+bool Parser::fail(std::string_view id, std::string message, std::string hint) {
+  return fail_at(token_.range, id, std::move(message), std::move(hint));
+}
+
+bool Parser::fail_expected(std::string_view what) {
+  const bool at_end = token_.kind == TokenKind::end;
+  return fail(at_end ? "unexpected-end" : "syntax-error",
+              "expected " + std::string(what) + ", found " + found(),
+              at_end ? "the file looks truncated" : "");
+}
+
+bool Parser::expect(char c, std::string_view after) {
+  if (accept(c)) return true;
+  return fail_expected(std::string("'") + c + "' " + std::string(after));
+}
+
+/// A ';' that is missing at the end of a line is reported there, and nothing is skipped.
+bool Parser::expect_semicolon() {
+  if (accept(';')) return true;
+  const std::string_view between = lexer_.text().substr(previous_.end, token_.range.begin - previous_.end);
+  if (between.find('\n') == std::string_view::npos || token_.kind == TokenKind::end)
+    return fail_expected("';'");
+  fail_at({previous_.end - 1, previous_.end}, "missing-semicolon",
+          "expected ';' at the end of the statement");
+  return true;
+}
+
+/// Skips to just after the next ';' or to a brace that ends or begins a block. Braces of a vector operand do
+/// neither: '}' closes one that was open where the error was, '{' begins one when it does not begin its line.
+void Parser::recover() {
+  uint32_t last_line = token_.line;
+  while (token_.kind != TokenKind::end) {
+    if (token_.is('}') && open_braces_-- == 0) break;
+    if (token_.is('{') && token_.line != last_line) break;
+    if (token_.is('{')) ++open_braces_;
+    last_line = token_.line;
+    const bool done = token_.is(';');
+    advance();
+    if (done) break;
+  }
+  open_braces_ = 0;
+}
+
+// ---------------------------------------------------------------- header
+
+bool Parser::parse_version() {
+  const std::string_view text = spelling();
+  const size_t dot = text.find('.');
+  if (token_.kind != TokenKind::floating || dot == std::string_view::npos) {
+    return fail_expected("a version number such as 8.5 after .version");
+  }
+  std::from_chars(text.data(), text.data() + dot, module_.version_major);
+  std::from_chars(text.data() + dot + 1, text.data() + text.size(), module_.version_minor);
+  if (module_.version_major * 10 + module_.version_minor > 90 || module_.version_major == 0) {
+    fail("unsupported-version",
+         "PTX version " + std::string(text) + " is not supported, the newest supported is 9.0");
+  }
+  advance();
+  return true;
+}
+
+bool Parser::parse_target() {
+  do {
+    if (!at_name()) return fail_expected("a target such as sm_90a after .target");
+    const std::string_view name = spelling();
+    const size_t prefix = name.starts_with("sm_") ? 3 : name.starts_with("compute_") ? 8 : 0;
+    if (prefix != 0) {
+      unsigned sm = 0;
+      const auto [end, code] = std::from_chars(name.data() + prefix, name.data() + name.size(), sm);
+      const std::string_view suffix = name.substr(static_cast<size_t>(end - name.data()));
+      static constexpr unsigned kKnown[] = {20, 30, 32, 35, 37, 50, 52, 53,  60,  61,  62,  70, 72,
+                                            75, 80, 86, 87, 88, 89, 90, 100, 103, 110, 120, 121};
+      const bool known = std::find(std::begin(kKnown), std::end(kKnown), sm) != std::end(kKnown);
+      if (!known || !(suffix.empty() || (suffix == "a" && sm >= 90) || (suffix == "f" && sm >= 100))) {
+        return fail("unsupported-target", "unknown target '" + std::string(name) +
+                                              "', expected sm_90a, sm_90 or another released target");
+      }
+      module_.target = name;
+      module_.target_sm = sm;
+      module_.target_arch_specific = suffix == "a";
+    } else if (name == "debug") {
+      module_.target_debug = true;
+    } else if (name != "texmode_unified" && name != "texmode_independent" && name != "texmode_raw" &&
+               name != "map_f64_to_f32") {
+      return fail("unsupported-target", "unknown target '" + std::string(name) +
+                                            "', expected sm_90a, sm_90 or another released target");
+    }
+    advance();
+  } while (accept(','));
+  return true;
+}
+
+bool Parser::parse_address_size() {
+  uint64_t bits = 0;
+  const SourceRange range = token_.range;
+  if (!parse_integer(bits, "64 after .address_size")) return false;
+  if (bits != 64) {
+    fail_at(range, "unsupported-address-size",
+            "address size " + std::to_string(bits) + " is not supported, expected 64");
+  }
+  return true;
+}
+
+bool Parser::parse_header() {
+  advance();
+  if (token_.kind == TokenKind::end) {
+    return fail("empty-input", "no PTX in this file, expected '.version' at its start");
+  }
+  if (!accept_word(".version")) {
+    return fail("missing-version", "expected '.version' at the start of a PTX file, found " + found(),
+                "a PTX file begins with '.version 8.5', '.target sm_90a', '.address_size 64'");
+  }
+  if (!parse_version()) return false;
+  if (!accept_word(".target"))
+    return fail("missing-target", "expected '.target' after '.version', found " + found());
+  if (!parse_target()) return false;
+  while (accept_word(".target")) {
+    if (!parse_target()) return false;
+  }
+  if (accept_word(".address_size")) return parse_address_size();
+  return true;
+}
+
+// ---------------------------------------------------------------- directives
+
+bool Parser::parse_file() {
+  uint64_t number = 0;
+  if (!parse_integer(number, "a file number after .file")) return false;
+  if (token_.kind != TokenKind::string) return fail_expected("a quoted file name after .file");
+  const std::string_view name = spelling();
+  module_.files.emplace_back(static_cast<uint32_t>(number),
+                             name.substr(1, name.size() >= 2 ? name.size() - 2 : 0));
+  advance();
+  uint64_t ignored = 0;
+  while (accept(',')) {
+    if (!parse_integer(ignored, "a time stamp or a size")) return false;
+  }
+  return true;
+}
+
+bool Parser::parse_location_triple(Location& location) {
+  uint64_t file = 0, line = 0, column = 0;
+  if (!parse_integer(file, "a file number") || !parse_integer(line, "a line number") ||
+      !parse_integer(column, "a column number")) {
+    return false;
+  }
+  location.file = static_cast<uint32_t>(file);
+  location.line = static_cast<uint32_t>(line);
+  location.column = static_cast<uint32_t>(column);
+  return true;
+}
+
+/// .loc file line column [, function_name label[+n], inlined_at file line column]
+bool Parser::parse_location() {
+  Location location;
+  if (!parse_location_triple(location)) return false;
+  while (accept(',')) {
+    if (!at_name()) return fail_expected("function_name or inlined_at");
+    const bool inlined = spelling() == "inlined_at";
+    advance();
+    if (inlined) {
+      Location outer;
+      if (!parse_location_triple(outer)) return false;
+      location.inlined_at = static_cast<uint32_t>(module_.locations.size());
+      module_.locations.push_back(outer);
+    } else {
+      if (!at_name()) return fail_expected("a label after function_name");
+      advance();
+      uint64_t ignored = 0;
+      if (accept('+') && !parse_integer(ignored, "an offset")) return false;
+    }
+  }
+  location_ = static_cast<uint32_t>(module_.locations.size());
+  module_.locations.push_back(location);
+  return true;
+}
+
+bool Parser::parse_pragma() {
+  do {
+    if (token_.kind != TokenKind::string) return fail_expected("a quoted string after .pragma");
+    const std::string_view text = spelling();
+    if (!text.starts_with("\"nounroll") && !text.starts_with("\"used_bytes_mask") &&
+        !text.starts_with("\"enable_smem_spilling") && !text.starts_with("\"frequency")) {
+      diagnostics_.add({Severity::warning,
+                        "unknown-pragma",
+                        token_.range,
+                        "unknown pragma " + std::string(text) + " is ignored",
+                        {},
+                        {}});
+    }
+    advance();
+  } while (accept(','));
+  return expect_semicolon();
+}
+
+/// DWARF: `.section .debug_info { .b8 1 ... }`; nothing in it is kept.
+bool Parser::parse_section() {
+  if (token_.kind != TokenKind::dot_word && !at_name()) return fail_expected("a section name after .section");
+  advance();
+  while (accept(',')) advance();  // optional flags
+  if (!token_.is('{')) return fail_expected("'{' after the section name");
+  if (!lexer_.skip_braces()) {
+    token_ =
+        Token{TokenKind::end,
+              0,
+              token_.line,
+              {static_cast<uint32_t>(lexer_.text().size()), static_cast<uint32_t>(lexer_.text().size())}};
+    return fail_expected("'}' at the end of the section");
+  }
+  advance();
+  return true;
+}
+
+bool Parser::parse_alias() {
+  Symbol alias;
+  alias.kind = SymbolKind::alias;
+  if (!parse_name(alias.name, alias.range, "a function name after .alias")) return false;
+  if (!expect(',', "between the alias and its aliasee")) return false;
+  SourceRange range;
+  std::string_view aliasee;
+  if (!parse_name(aliasee, range, "the name of the aliased function")) return false;
+  alias.targets.push_back(aliasee);
+  module_.symbols.push_back(std::move(alias));
+  return expect_semicolon();
+}
+
+/// .attribute(.managed), .attribute(.unified(a, b)): read over.
+bool Parser::parse_attribute() {
+  if (!accept_word(".attribute")) return true;
+  if (!expect('(', "after .attribute")) return false;
+  for (unsigned depth = 1; depth != 0; advance()) {
+    if (token_.is('(')) ++depth;
+    if (token_.is(')')) --depth;
+    if (token_.kind == TokenKind::end || token_.is('{') || token_.is(';'))
+      return fail_expected("')' after the attribute");
+  }
+  return true;
+}
+
+/// Directives that may stand at module level and in a function body alike.
+bool Parser::parse_directive(bool& handled) {
+  handled = true;
+  if (accept_word(".loc")) return parse_location();
+  if (accept_word(".file")) return parse_file();
+  if (accept_word(".pragma")) return parse_pragma();
+  if (accept_word(".section")) return parse_section();
+  handled = false;
+  return true;
+}
+
+// ---------------------------------------------------------------- functions
+
+bool Parser::parse_counts(uint32_t* counts, unsigned limit) {
+  unsigned n = 0;
+  do {
+    if (n == limit)
+      return fail("syntax-error", "at most " + std::to_string(limit) + " numbers are expected here");
+    uint64_t value = 0;
+    if (!parse_integer(value, "a number")) return false;
+    counts[n++] = static_cast<uint32_t>(std::min<uint64_t>(value, UINT32_MAX));
+  } while (accept(','));
+  for (; n < limit; ++n) counts[n] = 1;
+  return true;
+}
+
+bool Parser::parse_launch_directives(LaunchDirectives& directives) {
+  struct Row {
+    std::string_view word;
+    uint32_t* counts;
+    unsigned limit;
+  };
+  const Row rows[] = {{".maxntid", directives.maxntid, 3},
+                      {".reqntid", directives.reqntid, 3},
+                      {".minnctapersm", &directives.minnctapersm, 1},
+                      {".maxnctapersm", &directives.maxnctapersm, 1},
+                      {".maxnreg", &directives.maxnreg, 1},
+                      {".maxclusterrank", &directives.maxclusterrank, 1},
+                      {".reqnctapercluster", directives.reqnctapercluster, 3}};
+  uint32_t ignored = 0;
+  while (token_.kind == TokenKind::dot_word) {
+    const std::string_view word = spelling();
+    const Row* row =
+        std::find_if(std::begin(rows), std::end(rows), [&](const Row& r) { return r.word == word; });
+    if (row != std::end(rows)) {
+      advance();
+      if (!parse_counts(row->counts, row->limit)) return false;
+    } else if (word == ".abi_preserve" || word == ".abi_preserve_control") {
+      advance();
+      if (!parse_counts(&ignored, 1)) return false;
+    } else if (word == ".explicitcluster") {
+      directives.explicit_cluster = true;
+      advance();
+    } else if (word == ".blocksareclusters") {
+      directives.blocks_are_clusters = true;
+      advance();
+    } else if (word == ".noreturn") {
+      directives.no_return = true;
+      advance();
+    } else if (word == ".pragma") {
+      advance();
+      if (!parse_pragma()) return false;
+    } else {
+      return fail("unknown-directive", "unknown function directive '" + std::string(word) + "'");
+    }
+  }
+  return true;
+}
+
+/// A forward declaration and its definition are two Functions and one Symbol, which points to the definition.
+void Parser::register_function(Function&& function) {
+  const auto index = static_cast<uint32_t>(module_.functions.size());
+  const auto [place, inserted] =
+      function_symbols_.try_emplace(function.name, static_cast<uint32_t>(module_.symbols.size()));
+  if (!inserted) {
+    Symbol& known = module_.symbols[place->second];
+    const Function& earlier = module_.functions[known.function];
+    const bool both_defined = earlier.is_definition && function.is_definition;
+    if (!both_defined) {
+      if (function.is_definition) {
+        known.function = index;
+        known.linkage = function.linkage;
+      }
+      module_.functions.push_back(std::move(function));
+      return;
+    }
+  }
+  Symbol symbol;
+  symbol.kind = SymbolKind::function;
+  symbol.linkage = function.linkage;
+  symbol.name = function.name;
+  symbol.range = function.name_range;
+  symbol.function = index;
+  module_.symbols.push_back(symbol);
+  module_.functions.push_back(std::move(function));
+}
+
+bool Parser::parse_function(Linkage linkage, bool is_entry) {
+  Function function;
+  function.is_entry = is_entry;
+  function.linkage = linkage;
+  function.scopes.emplace_back();
+  if (!parse_attribute()) return false;
+  std::vector<Symbol> returns, parameters;
+  if (!is_entry && token_.is('(') && !parse_parameter_list(returns, false)) return false;
+  if (!parse_name(function.name, function.name_range,
+                  is_entry ? "a kernel name after .entry" : "a function name after .func")) {
+    return false;
+  }
+  if (token_.is('(') && !parse_parameter_list(parameters, true)) return false;
+  for (auto* list : {&returns, &parameters}) {
+    auto& indices = list == &returns ? function.returns : function.parameters;
+    for (Symbol& symbol : *list) {
+      indices.push_back(static_cast<uint32_t>(function.symbols.size()));
+      function.symbols.push_back(std::move(symbol));
+    }
+  }
+  if (!parse_attribute() || !parse_launch_directives(function.directives)) return false;
+  if (token_.is('{')) {
+    function.is_definition = true;
+    parse_body(function);
+    register_function(std::move(function));
+    return true;
+  }
+  register_function(std::move(function));
+  return token_.is(';') ? accept(';') : fail_expected("'{' or ';' after the function header");
+}
+
+// ---------------------------------------------------------------- module
+
+bool Parser::parse_module_statement() {
+  bool handled = false;
+  if (!parse_directive(handled) || handled) return handled;
+  if (token_.is('@')) {  // @@dwarf lines of old compilers
+    lexer_.skip_line();
+    advance();
+    return true;
+  }
+  if (accept_word(".alias")) return parse_alias();
+  Linkage linkage = Linkage::none;
+  if (accept_word(".visible")) {
+    linkage = Linkage::visible;
+  } else if (accept_word(".extern")) {
+    linkage = Linkage::external;
+  } else if (accept_word(".weak")) {
+    linkage = Linkage::weak;
+  } else if (accept_word(".common")) {
+    linkage = Linkage::common;
+  }
+  if (accept_word(".entry")) return parse_function(linkage, true);
+  if (accept_word(".func")) return parse_function(linkage, false);
+  static constexpr std::pair<std::string_view, Space> kSpaces[] = {{".global", Space::global},
+                                                                   {".const", Space::constant},
+                                                                   {".shared", Space::shared},
+                                                                   {".local", Space::local},
+                                                                   {".tex", Space::global}};
+  for (const auto& [word, space] : kSpaces) {
+    if (accept_word(word)) return parse_variables(linkage, space, module_.symbols, 0);
+  }
+  if (at_word(".reg"))
+    return fail("misplaced-register", "registers are declared inside a function, not at module level");
+  if (at_word(".version") || at_word(".target") || at_word(".address_size")) {
+    return fail("misplaced-directive",
+                "'" + std::string(spelling()) + "' may only stand once, at the start of the file");
+  }
+  if (token_.kind == TokenKind::dot_word) {
+    return fail("unknown-directive", "unknown directive '" + std::string(spelling()) + "' at module level");
+  }
+  return fail_expected("a directive, a variable or a function at module level");
+}
+
+void Parser::parse_module() {
+  if (!parse_header()) return;
+  while (token_.kind != TokenKind::end) {
+    if (parse_module_statement()) continue;
+    recover();
+    if (token_.is('{')) {  // the body of a function whose header is wrong
+      if (!lexer_.skip_braces()) return;
+      advance();
+    } else if (token_.is('}')) {
+      advance();
+    }
+  }
+}
+
+namespace {
+
+/// One error for input that is no PTX text at all, so that a binary does not give a thousand.
+bool is_text(const std::string& text, Diagnostics& diagnostics) {
+  const auto refuse = [&](size_t at, std::string_view id, std::string message, std::string hint) {
+    const auto offset = static_cast<uint32_t>(at);
+    diagnostics.add({Severity::error, id, {offset, offset + 1}, std::move(message), std::move(hint), {}});
+    return false;
+  };
+  if (text.size() >= UINT32_MAX)
+    return refuse(0, "too-large", "file is too large, at most 4 GiB are read", "");
+  const bool elf = text.starts_with("\177ELF") || text.starts_with(std::string_view("\x50\xed\x55\xba", 4));
+  const void* zero = std::memchr(text.data(), 0, text.size());
+  if (elf || zero != nullptr) {
+    return refuse(elf ? 0 : static_cast<size_t>(static_cast<const char*>(zero) - text.data()), "binary-input",
+                  "this is a binary file, not PTX text", elf ? "extract the PTX with 'cuobjdump -ptx'" : "");
+  }
+  const auto bad = std::find_if(text.begin(), text.end(), [](char c) { return (c & 0x80) != 0; });
+  if (bad != text.end()) {
+    return refuse(static_cast<size_t>(bad - text.begin()), "non-ascii",
+                  "non-ASCII byte, PTX is ASCII also in comments", "");
+  }
+  return true;
+}
+
+}  // namespace
+
+Module parse(std::shared_ptr<const std::string> text, std::string path, Diagnostics& diagnostics) {
+  Module module;
+  module.path = std::move(path);
+  module.text = std::move(text);
+  if (is_text(*module.text, diagnostics)) Parser(module, diagnostics).parse_module();
+  return module;
+}
+
+}  // namespace ptxwire::ptx
