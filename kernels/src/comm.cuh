@@ -118,13 +118,13 @@ __device__ __forceinline__ void warp_copy(int lane, int vectors, int4* to, const
 #pragma unroll
     for (int j = 0; j < kUnroll; ++j) store_payload<kHint>(to + 32 * j, v[j]);
   }
-  left -= lane;
+  left -= lane + 1;  // not negative where this lane still has a vector
 #pragma unroll
   for (int j = 0; j < kUnroll; ++j)
-    v[j] = kSource == CopySource::payload ? load_payload_if<kHint>(32 * j < left, from + 32 * j)
-                                          : load_read_only_if(32 * j < left, from + 32 * j);
+    v[j] = kSource == CopySource::payload ? load_payload_unless_negative<kHint>(left - 32 * j, from + 32 * j)
+                                          : load_read_only_unless_negative(left - 32 * j, from + 32 * j);
 #pragma unroll
-  for (int j = 0; j < kUnroll; ++j) store_payload_if<kHint>(32 * j < left, to + 32 * j, v[j]);
+  for (int j = 0; j < kUnroll; ++j) store_payload_unless_negative<kHint>(left - 32 * j, to + 32 * j, v[j]);
 }
 
 }  // namespace ptxwire

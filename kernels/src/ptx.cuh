@@ -42,34 +42,33 @@ __device__ __forceinline__ int4 load_payload(const int4* address) {
   return v;
 }
 
-/// Loads only where `wanted`; otherwise returns zero. Predicated, so that several may be in flight without
-/// branches.
+/// Loads only where `index` is not negative; otherwise the result must not be used. Predicated, so that
+/// several may be in flight without branches between them.
 template <PayloadHint kHint>
-__device__ __forceinline__ int4 load_payload_if(bool wanted, const int4* address) {
-  int4 v = make_int4(0, 0, 0, 0);
-  const int flag = wanted;
+__device__ __forceinline__ int4 load_payload_unless_negative(int index, const int4* address) {
+  int4 v;
   if constexpr (kHint == PayloadHint::standard) {
     asm volatile(
-        "{ .reg .pred p; setp.ne.s32 p, %5, 0; @p ld.global.nc.L1::no_allocate.L2::256B.v4.s32 {%0, %1, %2, "
+        "{ .reg .pred p; setp.ge.s32 p, %5, 0; @p ld.global.nc.L1::no_allocate.L2::256B.v4.s32 {%0, %1, %2, "
         "%3}, [%4]; }"
-        : "+r"(v.x), "+r"(v.y), "+r"(v.z), "+r"(v.w)
-        : "l"(address), "r"(flag));
+        : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+        : "l"(address), "r"(index));
   } else if constexpr (kHint == PayloadHint::no_prefetch) {
     asm volatile(
-        "{ .reg .pred p; setp.ne.s32 p, %5, 0; @p ld.global.nc.L1::no_allocate.v4.s32 {%0, %1, %2, %3}, "
+        "{ .reg .pred p; setp.ge.s32 p, %5, 0; @p ld.global.nc.L1::no_allocate.v4.s32 {%0, %1, %2, %3}, "
         "[%4]; }"
-        : "+r"(v.x), "+r"(v.y), "+r"(v.z), "+r"(v.w)
-        : "l"(address), "r"(flag));
+        : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+        : "l"(address), "r"(index));
   } else if constexpr (kHint == PayloadHint::plain) {
-    asm volatile("{ .reg .pred p; setp.ne.s32 p, %5, 0; @p ld.global.v4.s32 {%0, %1, %2, %3}, [%4]; }"
-                 : "+r"(v.x), "+r"(v.y), "+r"(v.z), "+r"(v.w)
-                 : "l"(address), "r"(flag)
+    asm volatile("{ .reg .pred p; setp.ge.s32 p, %5, 0; @p ld.global.v4.s32 {%0, %1, %2, %3}, [%4]; }"
+                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+                 : "l"(address), "r"(index)
                  : "memory");
   } else {
     asm volatile(
-        "{ .reg .pred p; setp.ne.s32 p, %5, 0; @p ld.volatile.global.v4.s32 {%0, %1, %2, %3}, [%4]; }"
-        : "+r"(v.x), "+r"(v.y), "+r"(v.z), "+r"(v.w)
-        : "l"(address), "r"(flag)
+        "{ .reg .pred p; setp.ge.s32 p, %5, 0; @p ld.volatile.global.v4.s32 {%0, %1, %2, %3}, [%4]; }"
+        : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+        : "l"(address), "r"(index)
         : "memory");
   }
   return v;
@@ -88,20 +87,19 @@ __device__ __forceinline__ void store_payload(int4* address, int4 v) {
   }
 }
 
-/// Stores only where `wanted`; predicated.
+/// Stores only where `index` is not negative; predicated.
 template <PayloadHint kHint>
-__device__ __forceinline__ void store_payload_if(bool wanted, int4* address, int4 v) {
-  const int flag = wanted;
+__device__ __forceinline__ void store_payload_unless_negative(int index, int4* address, int4 v) {
   if constexpr (kHint == PayloadHint::plain) {
     asm volatile(
-        "{ .reg .pred p; setp.ne.s32 p, %5, 0; @p st.global.v4.s32 [%0], {%1, %2, %3, %4}; }" ::"l"(address),
-        "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w), "r"(flag)
+        "{ .reg .pred p; setp.ge.s32 p, %5, 0; @p st.global.v4.s32 [%0], {%1, %2, %3, %4}; }" ::"l"(address),
+        "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w), "r"(index)
         : "memory");
   } else {
     asm volatile(
-        "{ .reg .pred p; setp.ne.s32 p, %5, 0; @p st.global.L1::no_allocate.v4.s32 [%0], {%1, %2, %3, %4}; "
+        "{ .reg .pred p; setp.ge.s32 p, %5, 0; @p st.global.L1::no_allocate.v4.s32 [%0], {%1, %2, %3, %4}; "
         "}" ::"l"(address),
-        "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w), "r"(flag)
+        "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w), "r"(index)
         : "memory");
   }
 }
@@ -115,13 +113,19 @@ __device__ __forceinline__ int4 load_read_only(const int4* address) {
   return v;
 }
 
-__device__ __forceinline__ int4 load_read_only_if(bool wanted, const int4* address) {
-  int4 v = make_int4(0, 0, 0, 0);
-  const int flag = wanted;
-  asm volatile("{ .reg .pred p; setp.ne.s32 p, %5, 0; @p ld.global.nc.v4.s32 {%0, %1, %2, %3}, [%4]; }"
-               : "+r"(v.x), "+r"(v.y), "+r"(v.z), "+r"(v.w)
-               : "l"(address), "r"(flag));
+__device__ __forceinline__ int4 load_read_only_unless_negative(int index, const int4* address) {
+  int4 v;
+  asm volatile("{ .reg .pred p; setp.ge.s32 p, %5, 0; @p ld.global.nc.v4.s32 {%0, %1, %2, %3}, [%4]; }"
+               : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+               : "l"(address), "r"(index));
   return v;
+}
+
+/// Keeps the compiler from computing a pointer anew wherever it is used.
+template <typename T>
+__device__ __forceinline__ T* keep(T* pointer) {
+  asm volatile("" : "+l"(pointer));
+  return pointer;
 }
 
 // --- Payload, small words
