@@ -1,0 +1,240 @@
+#include "sim/study/bottleneck.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <map>
+#include <optional>
+#include <span>
+
+namespace ptxwire::sim {
+namespace {
+
+constexpr double kLeastShownShare = 0.01;
+constexpr double kBindingUse = 0.8;
+/// Share of the time that links hold packets which the switch does not take: contention at its outputs.
+constexpr std::string_view kBlocked = "nvlink blocked";
+constexpr std::array<std::string_view, 2> kRoleNames = {"even CTAs", "odd CTAs"};
+constexpr size_t kReasons = static_cast<size_t>(WaitReason::count);
+
+std::string percent(double share) {
+  char text[16];
+  std::snprintf(text, sizeof text, "%.0f %%", 100 * share);
+  return text;
+}
+
+std::string label(const LaunchReport& launch) { return launch.role.empty() ? launch.kernel : launch.role; }
+
+/// The last launch of each kernel on each GPU, in order of first appearance of the kernel.
+std::vector<const LaunchReport*> last_launches(const std::vector<LaunchReport>& launches) {
+  std::map<std::pair<std::string, uint32_t>, const LaunchReport*> last;
+  for (const LaunchReport& launch : launches) {
+    const LaunchReport*& slot = last[{label(launch), launch.gpu.value}];
+    if (slot == nullptr || slot->finished <= launch.finished) slot = &launch;
+  }
+  std::vector<const LaunchReport*> list;
+  for (const LaunchReport& launch : launches) {
+    if (last.at({label(launch), launch.gpu.value}) == &launch) list.push_back(&launch);
+  }
+  return list;
+}
+
+double total_ps(const WarpProfile& profile) {
+  double sum = 0;
+  for (models::Picoseconds part : profile.time) sum += static_cast<double>(part.value);
+  return sum;
+}
+
+std::vector<WaitShare> waits_of(const WarpProfile& profile) {
+  const double total = total_ps(profile);
+  std::vector<WaitShare> waits;
+  if (total <= 0 || profile.warps == 0) return waits;
+  for (size_t reason = 0; reason < kReasons; ++reason) {
+    const double share = static_cast<double>(profile.time[reason].value) / total;
+    if (share < kLeastShownShare) continue;
+    waits.push_back({std::string(wait_reason_name(static_cast<WaitReason>(reason))),
+                     profile.time[reason].us() / static_cast<double>(profile.warps), share});
+  }
+  std::stable_sort(waits.begin(), waits.end(),
+                   [](const WaitShare& a, const WaitShare& b) { return a.share > b.share; });
+  return waits;
+}
+
+/// Sums the profiles of one kernel over the GPUs.
+std::vector<RoleProfile> role_profiles(const std::vector<const LaunchReport*>& launches) {
+  std::vector<std::string> kernels;
+  std::map<std::string, std::array<WarpProfile, 2>> sums;
+  for (const LaunchReport* launch : launches) {
+    const std::string kernel = label(*launch);
+    if (!sums.contains(kernel)) kernels.push_back(kernel);
+    for (size_t parity = 0; parity < 2; ++parity) {
+      WarpProfile& sum = sums[kernel][parity];
+      for (size_t reason = 0; reason < kReasons; ++reason) {
+        sum.time[reason] += launch->profile[parity].time[reason];
+      }
+      sum.warps += launch->profile[parity].warps;
+      sum.instructions += launch->profile[parity].instructions;
+    }
+  }
+  std::vector<RoleProfile> roles;
+  for (const std::string& kernel : kernels) {
+    for (size_t parity = 0; parity < 2; ++parity) {
+      const WarpProfile& sum = sums.at(kernel)[parity];
+      if (sum.warps == 0) continue;
+      roles.push_back({.kernel = kernel,
+                       .role = std::string(kRoleNames[parity]),
+                       .warps = sum.warps,
+                       .instructions = sum.instructions,
+                       .waits = waits_of(sum)});
+    }
+  }
+  return roles;
+}
+
+template <typename Read>
+ResourceUse use_of(std::string name, std::span<const GpuReport> gpus, Read read) {
+  ResourceUse use{.name = std::move(name)};
+  for (const GpuReport& gpu : gpus) {
+    use.mean += read(gpu) / static_cast<double>(gpus.size());
+    use.peak = std::max(use.peak, read(gpu));
+  }
+  return use;
+}
+
+std::vector<ResourceUse> resource_uses(std::span<const GpuReport> gpus) {
+  if (gpus.empty()) return {};
+  ResourceUse egress =
+      use_of("nvlink egress", gpus, [](const GpuReport& gpu) { return gpu.nvlink_egress_utilisation; });
+  for (const GpuReport& gpu : gpus) egress.peak = std::max(egress.peak, gpu.nvlink_egress_max_utilisation);
+  return {egress,
+          use_of("nvlink ingress", gpus, [](const GpuReport& gpu) { return gpu.nvlink_ingress_utilisation; }),
+          use_of(std::string(kBlocked), gpus, [](const GpuReport& gpu) { return gpu.nvlink_blocked_share; }),
+          use_of("l2", gpus, [](const GpuReport& gpu) { return gpu.l2_utilisation; }),
+          use_of("hbm", gpus, [](const GpuReport& gpu) { return gpu.hbm_utilisation; })};
+}
+
+WaitReason longest_wait(const WarpProfile& profile) {
+  const auto longest = std::max_element(profile.time.begin(), profile.time.end());
+  return static_cast<WaitReason>(longest - profile.time.begin());
+}
+
+bool is_poll(WaitReason reason) {
+  return reason == WaitReason::local_poll || reason == WaitReason::remote_poll || reason == WaitReason::sleep;
+}
+
+/// Waiting for other warps of the same CTA, which have their own reasons.
+bool is_join(WaitReason reason) {
+  return reason == WaitReason::barrier || reason == WaitReason::named_barrier ||
+         reason == WaitReason::cluster_barrier || reason == WaitReason::reconverge;
+}
+
+/// What a wait that is neither a poll nor a join is a wait for.
+std::string_view meaning(WaitReason reason) {
+  switch (reason) {
+    case WaitReason::issuing:
+      return "instruction issue and ALU latency";
+    case WaitReason::local_load:
+      return "local L2 and HBM latency";
+    case WaitReason::remote_load:
+      return "NVLink round trips of loads";
+    case WaitReason::shared_memory:
+      return "shared memory";
+    case WaitReason::store_window:
+      return "room for stores: the way to the destination is full";
+    case WaitReason::release_fence:
+      return "acknowledgements of earlier stores";
+    case WaitReason::mbarrier:
+    case WaitReason::bulk_copy:
+      return "bulk copies";
+    case WaitReason::atomic:
+      return "atomics at their home";
+    default:
+      return "other warps";
+  }
+}
+
+double share_of(const WarpProfile& profile, WaitReason reason) {
+  const double total = total_ps(profile);
+  return total > 0 ? static_cast<double>(profile.time[static_cast<size_t>(reason)].value) / total : 0;
+}
+
+/// The longest wait that is a wait for hardware, not for other warps.
+std::optional<WaitReason> longest_hardware_wait(const WarpProfile& profile) {
+  std::optional<WaitReason> longest;
+  for (size_t i = 0; i < kReasons; ++i) {
+    const auto reason = static_cast<WaitReason>(i);
+    if (is_poll(reason) || is_join(reason) || profile.time[i].value == 0) continue;
+    if (!longest || profile.time[i] > profile.time[static_cast<size_t>(*longest)]) longest = reason;
+  }
+  return longest;
+}
+
+/// Share of the time that the role does not spend waiting for other warps.
+double own_share(const WarpProfile& profile) {
+  double share = 0;
+  for (size_t i = 0; i < kReasons; ++i) {
+    const auto reason = static_cast<WaitReason>(i);
+    if (!is_poll(reason) && !is_join(reason)) share += share_of(profile, reason);
+  }
+  return share;
+}
+
+/// From the role that waits most for others to the role that it waits for, to the hardware that one waits
+/// for.
+std::vector<PathStep> waits_path(const LaunchReport& launch) {
+  std::vector<PathStep> path;
+  const size_t waiting = own_share(launch.profile[1]) <= own_share(launch.profile[0]) ? 1 : 0;
+  const std::string kernel = label(launch) + " on gpu " + std::to_string(launch.gpu.value) + ", ";
+  size_t role = launch.profile[waiting].warps != 0 ? waiting : 1 - waiting;
+  const WarpProfile& first = launch.profile[role];
+  const size_t other = 1 - role;
+  const WaitReason longest = longest_wait(first);
+  if (is_poll(longest) && launch.profile[other].warps != 0) {
+    path.push_back({.where = kernel + std::string(kRoleNames[role]),
+                    .reason = std::string(wait_reason_name(longest)),
+                    .share = share_of(first, longest),
+                    .leads_to = "what " + std::string(kRoleNames[other]) + " of this or another GPU write"});
+    role = other;
+  }
+  const WarpProfile& last = launch.profile[role];
+  if (const std::optional<WaitReason> hardware = longest_hardware_wait(last)) {
+    path.push_back({.where = kernel + std::string(kRoleNames[role]),
+                    .reason = std::string(wait_reason_name(*hardware)),
+                    .share = share_of(last, *hardware),
+                    .leads_to = std::string(meaning(*hardware))});
+  }
+  return path;
+}
+
+std::string binding_of(const std::vector<ResourceUse>& resources, const std::vector<PathStep>& path) {
+  const ResourceUse* busiest = nullptr;
+  for (const ResourceUse& use : resources) {
+    if (use.name == kBlocked) continue;  // a consequence, not a resource
+    if (busiest == nullptr || use.peak > busiest->peak) busiest = &use;
+  }
+  if (busiest != nullptr && busiest->peak >= kBindingUse) {
+    return busiest->name + " (" + percent(busiest->peak) + " busy at its busiest)";
+  }
+  if (path.empty()) return "nothing ran";
+  const PathStep& end = path.back();
+  std::string text = end.reason + " of " + end.where + " (" + percent(end.share) + " of its warps' time)";
+  if (busiest != nullptr) {
+    text += "; no resource is full, the busiest is " + busiest->name + " at " + percent(busiest->peak);
+  }
+  return text;
+}
+
+}  // namespace
+
+Bottleneck find_bottleneck(const RunReport& report) {
+  const std::vector<const LaunchReport*> launches = last_launches(report.launches);
+  Bottleneck bottleneck{.resources = resource_uses(report.gpus), .roles = role_profiles(launches)};
+  const auto ended_last = std::max_element(
+      launches.begin(), launches.end(),
+      [](const LaunchReport* a, const LaunchReport* b) { return a->finished < b->finished; });
+  if (ended_last != launches.end()) bottleneck.path = waits_path(**ended_last);
+  bottleneck.binding = binding_of(bottleneck.resources, bottleneck.path);
+  return bottleneck;
+}
+
+}  // namespace ptxwire::sim

@@ -1,0 +1,68 @@
+// `check`: predicted against measured, row by row.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/study/accuracy.hpp"
+#include "sim/study/runner.hpp"
+#include "sim/study/suite.hpp"
+
+namespace ptxwire::sim {
+
+struct CheckedRow {
+  Measurement measurement;
+  std::vector<std::string> repeats;   ///< ids of rows that repeat the same measurement
+  std::vector<std::string> settings;  ///< what the prediction ran with; of a search the best
+  Outcome outcome;
+  double predicted = 0;  ///< in the unit of the measurement
+  double error_pct = 0;
+  std::optional<double> max_error_pct;  ///< threshold, if the suite sets one
+  bool from_cache = false;              ///< nothing was simulated for this row
+  [[nodiscard]] bool failed()
+      const;  ///< beyond the threshold, or the simulated kernels computed wrong values
+};
+
+struct NotRun {
+  std::string id;
+  std::string reason;
+  bool is_failure = false;  ///< the suite asked for it and it broke, in contrast to: not in this version
+};
+
+struct CheckReport {
+  std::string suite;
+  std::vector<CheckedRow> rows;
+  std::vector<NotRun> not_run;
+  std::map<std::string, Accuracy> families;
+  Accuracy all;
+  double wall_s = 0;
+  [[nodiscard]] bool passed() const;
+};
+
+/// Where a check stands, for a progress line. Estimates come from the rows' cost_s, scaled by how long the
+/// rows simulated so far really took.
+struct CheckProgress {
+  size_t row = 0, rows = 0;            ///< rows done, rows in all
+  std::string id;                      ///< row being run
+  std::optional<double> seconds_left;  ///< nothing is known before something was simulated
+};
+
+struct CheckOptions {
+  uint32_t threads = 0;
+  bool check_results = true;
+  /// Called between rows and now and then within one; returning false stops the check with an Error.
+  std::function<bool(const CheckProgress&)> progress;
+};
+
+/// Runs every planned row. A row that cannot run is listed in not_run with the reason; the others go on.
+/// Error: stopped.
+Expected<CheckReport> run_check(const Suite& suite, const Plan& plan, Runner& runner,
+                                const CheckOptions& options);
+
+/// The figure of an outcome that a metric names; nothing for a metric that no scenario gives.
+std::optional<double> metric_value(const Outcome& outcome, const std::string& metric);
+
+}  // namespace ptxwire::sim

@@ -1,0 +1,51 @@
+// What one simulated scenario gave: the figures that `run` prints, `check` compares and the result store
+// keeps.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/study/bottleneck.hpp"
+#include "support/error.hpp"
+
+namespace ptxwire::sim {
+
+enum class ResultCheck : uint8_t { correct, wrong, unchecked };
+std::string_view result_check_name(ResultCheck result);
+
+/// One launch of the timed call on rank 0.
+struct KernelTime {
+  std::string name;
+  double start_us = 0;  ///< first CTA placed, from the start event of the timed call
+  double time_us = 0;   ///< first CTA placed to last CTA done and drained
+};
+
+struct Outcome {
+  std::string scenario;               ///< name of the scenario file
+  std::vector<std::string> settings;  ///< "key=value" applied to it
+  double time_us = 0;                 ///< timed call on rank 0, event to event
+  double time_us_max = 0;             ///< the slowest rank
+  double logical_gb_per_s = 0;        ///< received rows, own rank included, times row bytes, over time_us
+  double wire_gb_per_s = 0;           ///< the part of it that crosses NVLink
+  double bound_us = 0;                ///< speed-of-light time of the same traffic on this topology
+  double bound_share = 0;             ///< bound_us / time_us
+  uint64_t warp_instructions = 0;
+  uint64_t events = 0;
+  ResultCheck result = ResultCheck::unchecked;
+  std::string mismatch;  ///< first wrong value, if result is wrong
+  std::vector<KernelTime> kernels;
+  Bottleneck bottleneck;
+  double wall_s = 0;            ///< of the run that computed it
+  uint64_t peak_rss_bytes = 0;  ///< of the process that computed it
+  bool from_cache = false;      ///< not part of the stored form
+};
+
+/// The JSON form, as documented in docs/json.md under `run`.
+nlohmann::json to_json(const Outcome& outcome);
+/// Reads it back. Error: a missing key or a wrong type.
+Expected<Outcome> outcome_from_json(std::string_view text);
+
+}  // namespace ptxwire::sim

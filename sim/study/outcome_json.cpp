@@ -1,0 +1,133 @@
+#include <nlohmann/json.hpp>
+
+#include "sim/study/outcome.hpp"
+
+namespace ptxwire::sim {
+namespace {
+
+using nlohmann::json;
+
+json bottleneck_json(const Bottleneck& bottleneck) {
+  json resources = json::array(), roles = json::array(), path = json::array();
+  for (const ResourceUse& use : bottleneck.resources) {
+    resources.push_back({{"name", use.name}, {"mean", use.mean}, {"peak", use.peak}});
+  }
+  for (const RoleProfile& role : bottleneck.roles) {
+    json waits = json::array();
+    for (const WaitShare& wait : role.waits) {
+      waits.push_back({{"reason", wait.reason}, {"us", wait.us}, {"share", wait.share}});
+    }
+    roles.push_back({{"kernel", role.kernel},
+                     {"role", role.role},
+                     {"warps", role.warps},
+                     {"instructions", role.instructions},
+                     {"waits", std::move(waits)}});
+  }
+  for (const PathStep& step : bottleneck.path) {
+    path.push_back(
+        {{"where", step.where}, {"reason", step.reason}, {"share", step.share}, {"leads_to", step.leads_to}});
+  }
+  return {{"binding", bottleneck.binding},
+          {"resources", std::move(resources)},
+          {"roles", std::move(roles)},
+          {"path", std::move(path)}};
+}
+
+Bottleneck bottleneck_of(const json& entry) {
+  Bottleneck bottleneck{.binding = entry.at("binding")};
+  for (const json& use : entry.at("resources")) {
+    bottleneck.resources.push_back({.name = use.at("name"), .mean = use.at("mean"), .peak = use.at("peak")});
+  }
+  for (const json& role : entry.at("roles")) {
+    RoleProfile profile{.kernel = role.at("kernel"),
+                        .role = role.at("role"),
+                        .warps = role.at("warps"),
+                        .instructions = role.at("instructions")};
+    for (const json& wait : role.at("waits")) {
+      profile.waits.push_back({.reason = wait.at("reason"), .us = wait.at("us"), .share = wait.at("share")});
+    }
+    bottleneck.roles.push_back(std::move(profile));
+  }
+  for (const json& step : entry.at("path")) {
+    bottleneck.path.push_back({.where = step.at("where"),
+                               .reason = step.at("reason"),
+                               .share = step.at("share"),
+                               .leads_to = step.at("leads_to")});
+  }
+  return bottleneck;
+}
+
+ResultCheck result_of(const std::string& word) {
+  if (word == result_check_name(ResultCheck::correct)) return ResultCheck::correct;
+  if (word == result_check_name(ResultCheck::wrong)) return ResultCheck::wrong;
+  return ResultCheck::unchecked;
+}
+
+Outcome outcome_of(const json& entry) {
+  Outcome outcome{.scenario = entry.at("scenario"),
+                  .settings = entry.at("settings"),
+                  .time_us = entry.at("time_us"),
+                  .time_us_max = entry.at("time_us_max"),
+                  .logical_gb_per_s = entry.at("logical_gb_per_s"),
+                  .wire_gb_per_s = entry.at("wire_gb_per_s"),
+                  .bound_us = entry.at("bound_us"),
+                  .bound_share = entry.at("bound_share"),
+                  .warp_instructions = entry.at("warp_instructions"),
+                  .events = entry.at("events"),
+                  .result = result_of(entry.at("result")),
+                  .mismatch = entry.at("mismatch"),
+                  .bottleneck = bottleneck_of(entry.at("bottleneck")),
+                  .wall_s = entry.at("wall_s"),
+                  .peak_rss_bytes = entry.at("peak_rss_bytes")};
+  for (const json& kernel : entry.at("kernels")) {
+    outcome.kernels.push_back({kernel.at("name"), kernel.at("start_us"), kernel.at("time_us")});
+  }
+  return outcome;
+}
+
+}  // namespace
+
+std::string_view result_check_name(ResultCheck result) {
+  switch (result) {
+    case ResultCheck::correct:
+      return "correct";
+    case ResultCheck::wrong:
+      return "wrong";
+    case ResultCheck::unchecked:
+      return "unchecked";
+  }
+  return "unchecked";
+}
+
+json to_json(const Outcome& outcome) {
+  json kernels = json::array();
+  for (const KernelTime& kernel : outcome.kernels) {
+    kernels.push_back({{"name", kernel.name}, {"start_us", kernel.start_us}, {"time_us", kernel.time_us}});
+  }
+  return {{"scenario", outcome.scenario},
+          {"settings", outcome.settings},
+          {"time_us", outcome.time_us},
+          {"time_us_max", outcome.time_us_max},
+          {"logical_gb_per_s", outcome.logical_gb_per_s},
+          {"wire_gb_per_s", outcome.wire_gb_per_s},
+          {"bound_us", outcome.bound_us},
+          {"bound_share", outcome.bound_share},
+          {"warp_instructions", outcome.warp_instructions},
+          {"events", outcome.events},
+          {"result", result_check_name(outcome.result)},
+          {"mismatch", outcome.mismatch},
+          {"kernels", std::move(kernels)},
+          {"bottleneck", bottleneck_json(outcome.bottleneck)},
+          {"wall_s", outcome.wall_s},
+          {"peak_rss_bytes", outcome.peak_rss_bytes}};
+}
+
+Expected<Outcome> outcome_from_json(std::string_view text) {
+  try {
+    return outcome_of(json::parse(text));
+  } catch (const json::exception& failed) {
+    return Error{.message = "not a stored result: " + std::string(failed.what())};
+  }
+}
+
+}  // namespace ptxwire::sim

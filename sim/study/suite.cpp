@@ -1,0 +1,238 @@
+#include "sim/study/suite.hpp"
+
+#include <toml++/toml.h>
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <span>
+#include <sstream>
+
+#include "sim/study/glob.hpp"
+#include "support/nearest.hpp"
+
+namespace ptxwire::sim {
+namespace {
+
+/// Reads one suite file; every error carries the place of the node it is about.
+class SuiteReader {
+ public:
+  explicit SuiteReader(const std::string& path) : path_(path) {}
+
+  Expected<Suite> read(const toml::table& root) {
+    static constexpr std::array<std::string_view, 4> kKeys = {"description", "rows", "not_run", "threshold"};
+    check_keys(root, kKeys);
+    suite_.path = path_;
+    suite_.description = text(root, "description");
+    for_each_table(root, "rows", [&](const toml::table& table) { read_rows(table); });
+    for_each_table(root, "not_run", [&](const toml::table& table) {
+      static constexpr std::array<std::string_view, 2> kNotRunKeys = {"ids", "reason"};
+      check_keys(table, kNotRunKeys);
+      suite_.not_run.push_back({words(table, "ids", true), text(table, "reason")});
+    });
+    for_each_table(root, "threshold", [&](const toml::table& table) {
+      static constexpr std::array<std::string_view, 2> kThresholdKeys = {"ids", "max_error_pct"};
+      check_keys(table, kThresholdKeys);
+      suite_.thresholds.push_back({words(table, "ids", true), percentage(table)});
+    });
+    if (error_) return *error_;
+    return suite_;
+  }
+
+ private:
+  void fail(const toml::node& node, std::string message, std::string hint = "") {
+    if (error_) return;  // the first one is reported
+    error_ = Error{.message = std::move(message),
+                   .path = path_,
+                   .line = node.source().begin.line,
+                   .column = node.source().begin.column,
+                   .hint = std::move(hint)};
+  }
+
+  void check_keys(const toml::table& table, std::span<const std::string_view> known) {
+    for (const auto& [key, node] : table) {
+      const std::string_view name = key.str();
+      if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+      const std::string meant = nearest(name, known);
+      fail(node, "unknown key '" + std::string(name) + "'",
+           meant.empty() ? "" : "did you mean '" + meant + "'?");
+    }
+  }
+
+  template <typename Read>
+  void for_each_table(const toml::table& root, std::string_view key, Read read) {
+    const toml::node* node = root.get(key);
+    if (node == nullptr) return;
+    const toml::array* tables = node->as_array();
+    if (tables == nullptr) return fail(*node, "expected [[" + std::string(key) + "]] tables");
+    for (const toml::node& item : *tables) {
+      if (const toml::table* table = item.as_table()) {
+        read(*table);
+      } else {
+        fail(item, "expected a [[" + std::string(key) + "]] table");
+      }
+    }
+  }
+
+  std::string text(const toml::table& table, std::string_view key) {
+    const toml::node* node = table.get(key);
+    if (node == nullptr || !node->is_string()) {
+      fail(node != nullptr ? *node : static_cast<const toml::node&>(table),
+           "expected '" + std::string(key) + "' to be a string");
+      return {};
+    }
+    return std::string(node->value_or(std::string_view()));
+  }
+
+  std::vector<std::string> words(const toml::table& table, std::string_view key, bool required) {
+    const toml::node* node = table.get(key);
+    if (node == nullptr && !required) return {};
+    std::vector<std::string> list;
+    const toml::array* array = node != nullptr ? node->as_array() : nullptr;
+    if (array == nullptr || array->empty()) {
+      fail(node != nullptr ? *node : static_cast<const toml::node&>(table),
+           "expected '" + std::string(key) + "' to be a list of strings");
+      return list;
+    }
+    for (const toml::node& item : *array) {
+      if (!item.is_string()) fail(item, "expected a string");
+      list.emplace_back(item.value_or(std::string_view()));
+    }
+    return list;
+  }
+
+  double percentage(const toml::table& table) {
+    const std::optional<double> value = table["max_error_pct"].value<double>();
+    if (!value || *value < 0) fail(table, "expected 'max_error_pct' to be a number of per cent, 0 or more");
+    return value.value_or(0);
+  }
+
+  void read_rows(const toml::table& table) {
+    static constexpr std::array<std::string_view, 3> kKeys = {"ids", "set", "search"};
+    check_keys(table, kKeys);
+    SuiteRows rows{.ids = words(table, "ids", true), .set = words(table, "set", false)};
+    if (const toml::node* search = table.get("search")) {
+      const toml::table* axes = search->as_table();
+      if (axes == nullptr) return fail(*search, "expected 'search' to be a table of lists");
+      for (const auto& [key, node] : *axes) rows.search.push_back({std::string(key.str()), values(node)});
+    }
+    suite_.rows.push_back(std::move(rows));
+  }
+
+  std::vector<std::string> values(const toml::node& node) {
+    std::vector<std::string> list;
+    const toml::array* array = node.as_array();
+    if (array == nullptr || array->empty()) {
+      fail(node, "expected a list of values to try");
+      return list;
+    }
+    for (const toml::node& item : *array) {
+      if (item.is_string()) {
+        list.emplace_back(item.value_or(std::string_view()));
+      } else if (item.is_integer()) {
+        list.push_back(std::to_string(item.value_or(int64_t{0})));
+      } else {
+        fail(item, "expected an integer or a string");
+      }
+    }
+    return list;
+  }
+
+  const std::string& path_;
+  Suite suite_;
+  std::optional<Error> error_;
+};
+
+bool any_match(const std::vector<std::string>& globs, std::string_view id) {
+  return std::any_of(globs.begin(), globs.end(),
+                     [&](const std::string& glob) { return glob_match(glob, id); });
+}
+
+/// Every combination of the values searched, each after the settings that the row and the suite state.
+std::vector<std::vector<std::string>> candidates_of(const Measurement& row, const SuiteRows& rows) {
+  std::vector<std::string> stated = row.settings;
+  stated.insert(stated.end(), rows.set.begin(), rows.set.end());
+  std::vector<std::vector<std::string>> candidates = {stated};
+  for (const SearchAxis& axis : rows.search) {
+    std::vector<std::vector<std::string>> longer;
+    for (const std::vector<std::string>& candidate : candidates) {
+      for (const std::string& value : axis.values) {
+        longer.push_back(candidate);
+        longer.back().push_back(axis.key + '=' + value);
+      }
+    }
+    candidates = std::move(longer);
+  }
+  return candidates;
+}
+
+/// Rows of one measurement, best representative first.
+std::map<std::string_view, std::vector<const Measurement*>> groups_of(
+    const std::vector<Measurement>& measurements) {
+  std::map<std::string_view, std::vector<const Measurement*>> groups;
+  for (const Measurement& row : measurements) groups[row.group].push_back(&row);
+  for (auto& [name, members] : groups) {
+    std::stable_sort(members.begin(), members.end(), [](const Measurement* a, const Measurement* b) {
+      return (a->role == Role::report ? 1 : 0) < (b->role == Role::report ? 1 : 0);
+    });
+  }
+  return groups;
+}
+
+}  // namespace
+
+std::optional<double> Suite::max_error_pct(std::string_view id) const {
+  for (const SuiteThreshold& threshold : thresholds) {
+    if (any_match(threshold.ids, id)) return threshold.max_error_pct;
+  }
+  return std::nullopt;
+}
+
+Expected<Suite> parse_suite(std::string_view text, const std::string& path) {
+  try {
+    const toml::table root = toml::parse(text, path);
+    return SuiteReader(path).read(root);
+  } catch (const toml::parse_error& failed) {
+    return Error{.message = std::string(failed.description()),
+                 .path = path,
+                 .line = failed.source().begin.line,
+                 .column = failed.source().begin.column};
+  }
+}
+
+Expected<Plan> plan_suite(const Suite& suite, const std::vector<Measurement>& measurements,
+                          const std::string& only) {
+  const auto groups = groups_of(measurements);
+  Plan plan;
+  std::set<std::string_view> planned;
+  for (const SuiteRows& rows : suite.rows) {
+    for (const std::string& glob : rows.ids) {
+      bool matched = false;
+      for (const Measurement& candidate : measurements) {
+        if (!glob_match(glob, candidate.id)) continue;
+        matched = true;
+        if (!only.empty() && !glob_match(only, candidate.id)) continue;
+        const std::vector<const Measurement*>& members = groups.at(candidate.group);
+        // The first member that the same pattern names stands for the group.
+        const auto first = std::find_if(members.begin(), members.end(),
+                                        [&](const Measurement* row) { return glob_match(glob, row->id); });
+        if (!planned.insert(candidate.group).second) continue;
+        PlannedRow row{.measurement = *first, .candidates = candidates_of(**first, rows)};
+        for (const Measurement* member : members) {
+          if (member != *first) row.repeats.push_back(member->id);
+        }
+        plan.rows.push_back(std::move(row));
+      }
+      if (!matched) return Error{.message = "no measurement matches '" + glob + "'", .path = suite.path};
+    }
+  }
+  for (const SuiteExclusion& exclusion : suite.not_run) {
+    for (const Measurement& row : measurements) {
+      if (!any_match(exclusion.ids, row.id) || (!only.empty() && !glob_match(only, row.id))) continue;
+      if (planned.insert(row.group).second) plan.not_run.push_back({&row, exclusion.reason});
+    }
+  }
+  return plan;
+}
+
+}  // namespace ptxwire::sim

@@ -1,0 +1,85 @@
+// Which measured rows `check` runs, with which settings, and which errors make it fail: traces/suites/*.toml.
+//
+//   description = "H800 EP8 and H100 one-node rows"
+//   [[rows]]
+//   ids = ["h100-ep8-dispatch-h7168-k8-e256-t{1,128}-sm*"]   # globs, see glob.hpp
+//   set = ["chunk=6"]                  # beyond what the row itself states
+//   search = { chunk = [4, 6, 8] }     # instead of one value: the best of them counts
+//   [[not_run]]
+//   ids = ["h800-ep16-*"]
+//   reason = "internode kernels are not in this version"
+//   [[threshold]]
+//   ids = ["h800-ep8-*"]
+//   max_error_pct = 15
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/study/measurement.hpp"
+#include "support/error.hpp"
+
+namespace ptxwire::sim {
+
+/// One key and the values to try.
+struct SearchAxis {
+  std::string key;
+  std::vector<std::string> values;
+};
+
+struct SuiteRows {
+  std::vector<std::string> ids;  ///< globs
+  std::vector<std::string> set;  ///< "key=value"
+  std::vector<SearchAxis> search;
+};
+
+struct SuiteExclusion {
+  std::vector<std::string> ids;
+  std::string reason;
+};
+
+struct SuiteThreshold {
+  std::vector<std::string> ids;
+  double max_error_pct = 0;
+};
+
+struct Suite {
+  std::string path;
+  std::string description;
+  std::vector<SuiteRows> rows;
+  std::vector<SuiteExclusion> not_run;
+  std::vector<SuiteThreshold> thresholds;
+
+  /// The threshold of a row, the first that names it.
+  [[nodiscard]] std::optional<double> max_error_pct(std::string_view id) const;
+};
+
+/// Parses a suite file. Errors name the line: TOML syntax, unknown key (with the nearest), wrong type.
+Expected<Suite> parse_suite(std::string_view text, const std::string& path);
+
+/// A row to run: one measurement stands for its group, with every combination of settings to try.
+struct PlannedRow {
+  const Measurement* measurement = nullptr;
+  std::vector<std::string> repeats;                  ///< ids of the other rows of its group
+  std::vector<std::vector<std::string>> candidates;  ///< "key=value" lists, at least one; the best counts
+};
+
+struct ExcludedRow {
+  const Measurement* measurement = nullptr;
+  std::string reason;
+};
+
+struct Plan {
+  std::vector<PlannedRow> rows;
+  std::vector<ExcludedRow> not_run;
+};
+
+/// Selects from `measurements` (which must outlive the plan) the rows of the suite whose id matches `only`
+/// (empty: all). Each group is planned once: by its row that a pattern names, fit and test rows before report
+/// rows. Error: a pattern of the suite that matches no measurement at all.
+Expected<Plan> plan_suite(const Suite& suite, const std::vector<Measurement>& measurements,
+                          const std::string& only);
+
+}  // namespace ptxwire::sim
