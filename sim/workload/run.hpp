@@ -1,0 +1,63 @@
+// Runs a scenario: builds the cluster, lays out buffers and data, launches the calls, checks what came out,
+// and says how long the timed call took.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/cluster/cluster.hpp"
+#include "sim/workload/scenario.hpp"
+
+namespace ptxwire::sim {
+
+enum class ResultState : uint8_t { correct, wrong, unchecked };
+std::string_view result_state_name(ResultState state);
+
+/// Duration of one kernel of the timed call, first CTA placed to last CTA drained.
+struct KernelTime {
+  std::string role;  ///< "notify", "dispatch", "combine"
+  double rank0_us = 0;
+  double max_us = 0;
+};
+
+struct ScenarioResult {
+  double time_us = 0;      ///< the timed call on rank 0, start event to end event of its stream (launches,
+                           ///< notify, main kernel)
+  double time_us_max = 0;  ///< the same, of the slowest rank
+  /// Rows rank 0 received (dispatch) or sent back (combine), its own included, times row bytes, over time_us:
+  /// the published definition. GB = 10^9 bytes.
+  double logical_gb_per_s = 0;
+  double wire_gb_per_s = 0;  ///< the same without the rows that stay on rank 0
+  double bound_us =
+      0;  ///< payload of the busiest GPU and direction over the rate of its links: no run can be faster
+  double bound_share = 0;                      ///< bound_us / time_us
+  uint64_t logical_bytes = 0, wire_bytes = 0;  ///< of rank 0
+  uint64_t warp_instructions = 0, events = 0;  ///< of the whole run, all calls
+  ResultState result = ResultState::unchecked;
+  std::string first_mismatch;  ///< where and what, if wrong
+  std::vector<KernelTime> kernels;
+  RunReport timed;    ///< report of the run that holds the timed call
+  double wall_s = 0;  ///< host time of set-up, runs and check
+};
+
+struct RunOptions {
+  uint32_t threads = 0;  ///< 0: all cores
+  bool check_results = true;
+  bool park_polls = true;
+  bool untimed = false;  ///< zero-latency model: function only
+  Picoseconds max_time = models::microseconds(2e6);
+  /// Called now and then with the simulated time of the run at hand; returning false stops with an Error.
+  std::function<bool(Picoseconds)> progress;
+};
+
+/// Errors: bad settings, files that cannot be found or read, and whatever the front end and the cluster
+/// refuse.
+Expected<ScenarioResult> run_scenario(const Scenario& scenario, const RunOptions& options = {});
+
+/// Paths of all files that determine the result of a scenario (PTX, machine file), for caches.
+Expected<std::vector<std::string>> scenario_inputs(const Scenario& scenario);
+
+}  // namespace ptxwire::sim

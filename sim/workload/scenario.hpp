@@ -1,0 +1,99 @@
+// What to run: a scenario file names a machine, one of our kernels and its settings. Example:
+//
+//   machine = "h800-node"
+//   kernel = "intranode_dispatch"
+//   revision = "a"
+//   ranks = 8
+//   tokens = 4096
+//   chunk = "8 rows"
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "support/error.hpp"
+
+namespace ptxwire::sim {
+
+enum class KernelFamily : uint8_t { intranode_dispatch, intranode_combine };
+/// State of the kernels (kernels/README.md): a moves rows through registers, d with bulk copies.
+enum class KernelRevision : uint8_t { a, d };
+/// Cache hints of the payload accesses; each is an entry of its own in the PTX.
+enum class PayloadHints : uint8_t { standard, no_prefetch, plain, safe };
+enum class ElementType : uint8_t { fp8, bf16 };
+/// Who gets the tokens (routing.hpp).
+enum class RoutingPattern : uint8_t { random, all_to_one, none_to_last, masked };
+/// cached: the counts of the routing are known, as in the benchmark; full: the first call counts and
+/// exchanges them on the GPUs.
+enum class NotifyMode : uint8_t { cached, full };
+
+struct Scenario {
+  std::string name;  ///< file name without folder and ending
+  std::string path;  ///< file it came from; empty if none
+
+  std::string machine = "h800-node";            ///< a machine file by name, or a path
+  std::vector<std::string> machine_parameters;  ///< "nvlink.header_bytes=16 B", applied in order
+  KernelFamily kernel = KernelFamily::intranode_dispatch;
+  KernelRevision revision = KernelRevision::a;
+  PayloadHints hints = PayloadHints::standard;
+  ElementType elements = ElementType::fp8;
+
+  uint32_t ranks = 8;
+  uint32_t tokens = 4096;     ///< per rank
+  uint32_t hidden = 7168;     ///< elements per row
+  uint32_t topk = 8;          ///< experts per token
+  uint32_t experts = 256;     ///< on all ranks together
+  uint32_t sms = 24;          ///< CTAs of the main kernel, two per channel
+  uint32_t chunk = 8;         ///< rows a sender writes before it publishes them
+  uint32_t ring_slots = 256;  ///< rows per ring
+  RoutingPattern routing = RoutingPattern::random;
+  uint64_t seed = 1;
+  bool send_topk = false;  ///< expert indices and weights travel with the rows (the benchmark sends none)
+  NotifyMode notify = NotifyMode::cached;
+  uint32_t calls = 2;     ///< back to back; the last one is timed
+  bool flush_l2 = false;  ///< L2 is emptied before the timed call
+
+  // Other PTX in place of ours, for comparisons; empty: by kernel, revision and hints.
+  std::string ptx;    ///< file with the main kernel
+  std::string entry;  ///< its name there
+  std::string notify_ptx;
+  std::string notify_entry;
+
+  /// Bytes of one row as published bandwidths count them: FP8 with its scales, or BF16.
+  [[nodiscard]] uint64_t row_bytes() const;
+  /// Scale factors per row: one float per 128 FP8 elements.
+  [[nodiscard]] uint32_t scales() const;
+  [[nodiscard]] uint32_t channels() const { return sms / 2; }
+};
+
+/// Reads a scenario file (TOML). Errors name file and line: no such file, TOML syntax, unknown key (with the
+/// nearest one), wrong type, unit that does not fit, negative or out-of-range number, unknown name, settings
+/// that exclude each other.
+Expected<Scenario> load_scenario(const std::string& path);
+
+/// Path of the scenario "NAME" of traces/scenarios, or `name_or_path` itself if it is a file.
+Expected<std::string> find_scenario(const std::string& name_or_path);
+
+/// Sets one key as "key=value", through the same table of keys as the file; "machine.KEY=VALUE UNIT" sets a
+/// parameter of the machine. Cross-checks of several keys happen in validate().
+Expected<void> apply_override(Scenario& scenario, std::string_view assignment);
+
+/// Settings that exclude each other: odd SM count, chunk larger than the ring, rows that are no multiple of
+/// 512 bytes, experts that do not divide by ranks, more ranks than 8 ... Called by load_scenario and
+/// run_scenario.
+Expected<void> validate(const Scenario& scenario);
+
+/// Every key with its value as the file would write it, in the order of the table: what determines a result,
+/// for caches, and for messages.
+std::vector<std::pair<std::string, std::string>> scenario_settings(const Scenario& scenario);
+
+/// All keys, for messages and documentation: name, unit (or accepted names), meaning.
+struct ScenarioKeyInfo {
+  std::string_view key, accepts, meaning;
+};
+std::vector<ScenarioKeyInfo> scenario_keys();
+
+}  // namespace ptxwire::sim
