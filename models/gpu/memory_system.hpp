@@ -1,5 +1,5 @@
-// Everything between the SMs of one GPU and memory: crossbar, L2 slices in two partitions, HBM channels, the host link,
-// and the door to NVLink. Local transactions make two events (arrival at L2, return to the SM).
+// Everything between the SMs of one GPU and memory: crossbar, L2 slices in two partitions, HBM channels, the
+// host link, and the door to NVLink. Local transactions make two events (arrival at L2, return to the SM).
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,8 @@ class NvlinkFabric;
 struct MemoryCounters {
   uint64_t l2_sector_reads = 0, l2_sector_writes = 0, l2_sector_read_misses = 0, l2_evicted_dirty_lines = 0;
   uint64_t hbm_read_bytes = 0, hbm_write_bytes = 0;
-  uint64_t nvlink_sent_payload_bytes = 0, nvlink_sent_wire_bytes = 0;  ///< wire: with headers and acknowledgements
+  uint64_t nvlink_sent_payload_bytes = 0,
+           nvlink_sent_wire_bytes = 0;  ///< wire: with headers and acknowledgements
   uint64_t nvlink_received_payload_bytes = 0;
   Picoseconds l2_busy{}, hbm_busy{};  ///< summed over slices / channels
 };
@@ -27,13 +28,18 @@ class GpuMemorySystem {
   GpuMemorySystem(const Machine& machine, GpuId gpu, LogicalProcess& process, NvlinkFabric* fabric);
   ~GpuMemorySystem();
 
-  /// A transaction leaves its SM at `now`. Local: crossbar -> L2 -> (HBM) -> perform -> return. Remote: handed to the
-  /// fabric, performed at the home GPU, answered over NVLink. complete() is called exactly once.
+  /// A transaction leaves its SM at `now`. Local: crossbar -> L2 -> (HBM) -> perform -> return. Remote:
+  /// handed to the fabric, performed at the home GPU, answered over NVLink. complete() is called exactly
+  /// once.
   void submit(Transaction& transaction, Picoseconds now);
 
-  /// A piece of a remote transaction came in over NVLink: access the L2 here, perform, and return the time at which the
-  /// answer (data or acknowledgement) is ready to go back.
+  /// A piece of a remote transaction came in over NVLink: access the L2 here, perform, and return the time at
+  /// which the answer (data or acknowledgement) is ready to go back.
   Picoseconds serve_remote(Transaction& transaction, unsigned first, unsigned count, Picoseconds now);
+
+  /// The answer to a remote transaction of this GPU is at the crossbar: data goes through the port of its SM,
+  /// then the client is told. Called by the fabric, in the process of this GPU.
+  void deliver(Transaction& transaction, Picoseconds now);
 
   /// Marks all lines invalid without write-back traffic: the state after a benchmark's L2 flush.
   void flush_l2();

@@ -1,0 +1,62 @@
+// The tag array of one GPU's L2: which sectors of which lines are present and dirty. Knows nothing of time.
+//
+// Replacement is true LRU within three priority classes: a victim is taken from the evict_first lines if the
+// set has any, else from the normal ones, else from the evict_last ones. A set of up to 16 ways is one
+// 64-byte line of the host's cache, since a simulated access costs about one miss there.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "models/base/transaction.hpp"
+
+namespace ptxwire::models {
+
+class L2Tags {
+ public:
+  static constexpr unsigned kMaxWays = 16;
+
+  struct Outcome {
+    uint8_t missing_sectors = 0;        ///< of those asked for, not present before
+    uint8_t evicted_dirty_sectors = 0;  ///< of the line that had to leave
+    bool hit = false;                   ///< the line was present (its sectors need not be)
+  };
+
+  /// `sets` sets of `ways` (at most 16) lines, all invalid.
+  L2Tags(uint32_t sets, uint32_t ways);
+
+  /// Brings the line in if needed, marks `sectors` valid (and dirty if `write`) and the line most recently
+  /// used. `L2Priority::unchanged` leaves the class of a present line alone and brings a missing one in as
+  /// normal.
+  Outcome access(uint32_t set, uint16_t tag, uint8_t sectors, bool write, L2Priority priority);
+
+  /// Sectors of the line now valid; 0 if it is absent. Does not touch the order.
+  [[nodiscard]] uint8_t valid_sectors(uint32_t set, uint16_t tag) const;
+
+  /// Hint to the host that `set` will be accessed soon.
+  void prefetch(uint32_t set) const { __builtin_prefetch(&sets_[set], 1); }
+
+  /// All lines become invalid, dirty or not.
+  void invalidate_all();
+
+ private:
+  struct alignas(64) Set {
+    std::array<uint16_t, kMaxWays> tag{};
+    std::array<uint8_t, kMaxWays> sectors{};  ///< low nibble valid, high nibble dirty; 0: no line here
+    uint64_t order = 0;                       ///< ways as nibbles, most recently used lowest
+    uint16_t first = 0, last = 0;             ///< ways in class evict_first / evict_last
+  };
+  static_assert(sizeof(Set) == 64);
+
+  static constexpr unsigned kAbsent = kMaxWays;
+  [[nodiscard]] static unsigned find(const Set& set, uint16_t tag);
+  [[nodiscard]] unsigned victim(const Set& set) const;
+  static void touch(Set& set, unsigned way);
+
+  uint32_t ways_;
+  uint64_t initial_order_;
+  std::vector<Set> sets_;
+};
+
+}  // namespace ptxwire::models

@@ -1,0 +1,296 @@
+#include "models/gpu/memory_system.hpp"
+
+#include <array>
+#include <bit>
+#include <cassert>
+
+#include "models/fabric/nvlink.hpp"
+#include "models/gpu/address_map.hpp"
+#include "models/gpu/l2_tags.hpp"
+
+namespace ptxwire::models {
+namespace {
+
+constexpr uint8_t kAllSectors = 0xf;
+/// A load or a store's header on PCIe: transaction layer packet header and framing.
+constexpr uint32_t kPcieHeaderBytes = 24;
+
+unsigned sector_count(uint8_t mask) { return static_cast<unsigned>(std::popcount(mask)); }
+
+bool returns_data(const Transaction& transaction) {
+  return transaction.kind == AccessKind::load || transaction.kind == AccessKind::atomic;
+}
+
+/// Picoseconds as a linear function of bytes, for resources claimed millions of times.
+class ByteTime {
+ public:
+  explicit ByteTime(double bytes_per_second) : picoseconds_per_byte_(1e12 / bytes_per_second) {}
+  [[nodiscard]] Picoseconds operator()(uint64_t bytes) const {
+    return {static_cast<int64_t>(static_cast<double>(bytes) * picoseconds_per_byte_ + 0.5)};
+  }
+
+ private:
+  double picoseconds_per_byte_;
+};
+
+/// Widens a mask of missing sectors to whole blocks of `bytes` within the line.
+uint8_t widen(uint8_t sectors, uint32_t bytes) {
+  if (bytes >= kLineBytes) return kAllSectors;
+  if (bytes < 2 * kSectorBytes) return sectors;
+  return static_cast<uint8_t>(((sectors & 0x3U) != 0 ? 0x3U : 0U) | ((sectors & 0xcU) != 0 ? 0xcU : 0U));
+}
+
+}  // namespace
+
+struct GpuMemorySystem::Implementation {
+  Implementation(const Machine& machine, GpuId id, LogicalProcess& logical_process, NvlinkFabric* nvlink)
+      : gpu(id),
+        process(logical_process),
+        fabric(nvlink),
+        gpcs(machine.sm.gpcs),
+        partitions(machine.l2.partitions),
+        map(machine.l2),
+        tags(map.sets_per_slice() * machine.l2.slices, machine.l2.ways),
+        slices(machine.l2.slices),
+        channels(machine.hbm.channels),
+        return_ports(machine.sm.count),
+        last_arrival(size_t{machine.sm.count} * 2),
+        channel_of_slice(machine.l2.slices),
+        slice_time(machine.l2.slice_bytes_per_clk * machine.sm.clock_hz),
+        partition_link_time(machine.l2.partition_link_bytes_per_clk * machine.sm.clock_hz),
+        return_time(machine.sm.l1_return_bytes_per_clk * machine.sm.clock_hz),
+        channel_time(machine.hbm.bytes_per_second * machine.hbm.efficiency / machine.hbm.channels),
+        pcie_time(machine.host.pcie_bytes_per_second),
+        hbm_latency(nanoseconds(machine.hbm.latency_ns)),
+        pcie_latency(nanoseconds(machine.host.pcie_latency_ns)) {
+    const ClockDomain clock(machine.sm.clock_hz);
+    request_latency = clock.time(machine.l2.request_latency_clk);
+    access_latency = clock.time(machine.l2.access_latency_clk);
+    response_latency = clock.time(machine.l2.response_latency_clk);
+    far_request = clock.time(machine.l2.far_extra_clk / 2);
+    far_response = clock.time(machine.l2.far_extra_clk) - far_request;
+    atomic_interval = clock.time(machine.l2.atomic_interval_clk);
+    // A slice belongs to one channel, as a slice sits at its memory controller. Misses of a slice then reach
+    // the channel in order, so claiming it at the end of the slice's service wastes no gap.
+    for (uint32_t slice = 0; slice < machine.l2.slices; ++slice)
+      channel_of_slice[slice] =
+          static_cast<uint32_t>(uint64_t{slice} * machine.hbm.channels / machine.l2.slices);
+  }
+
+  // --- from the SM to L2 and back
+  // -----------------------------------------------------------------------------------
+
+  /// SMs of one GPC share a crossbar port and with it a side of the die; consecutive SM ids lie in different
+  /// GPCs.
+  [[nodiscard]] uint32_t side_of(SmId sm) const { return sm.value % gpcs % partitions; }
+
+  void submit_local(Transaction& transaction, Picoseconds now) {
+    const uint32_t side = side_of(transaction.source_sm);
+    uint32_t touched = 0;
+    for (unsigned i = 0; i < transaction.part_count; ++i)
+      touched |= 1U << map.partition(transaction.parts[i].line);
+    const bool far = (touched & ~(1U << side)) != 0;
+    // Nothing of an SM overtakes on the way to a partition: this keeps the order of accesses to one address.
+    Picoseconds* last = &last_arrival[size_t{transaction.source_sm.value} * 2];
+    Picoseconds arrival = now + request_latency + (far ? far_request : Picoseconds{});
+    for (unsigned p = 0; p < 2; ++p)
+      if ((touched >> p & 1U) != 0) arrival = max(arrival, last[p]);
+    for (unsigned p = 0; p < 2; ++p)
+      if ((touched >> p & 1U) != 0) last[p] = arrival;
+    process.at(arrival, at_l2, reinterpret_cast<uint64_t>(&transaction));
+  }
+
+  void on_l2_arrival(Picoseconds now, uint64_t argument) {
+    Transaction& transaction = *reinterpret_cast<Transaction*>(argument);
+    uint32_t far_bytes = 0;
+    Picoseconds ready = access_parts(transaction, 0, transaction.part_count, now, &far_bytes);
+    transaction.client->perform(transaction, 0, transaction.part_count, now);
+    if (far_bytes != 0) {
+      Server& link = returns_data(transaction) ? to_near_link : to_far_link;
+      ready = max(ready, link.claim(now, partition_link_time(far_bytes))) + far_response;
+    }
+    ready += response_latency;
+    if (returns_data(transaction)) ready += return_time(transaction.bytes());
+    transaction.ready = ready;
+    process.at(ready, at_sm, argument);
+  }
+
+  void on_sm_return(Picoseconds now, uint64_t argument) {
+    Transaction& transaction = *reinterpret_cast<Transaction*>(argument & ~kPortClaimed);
+    if (returns_data(transaction) && (argument & kPortClaimed) == 0) {
+      // The event stands for the last byte through an idle port. If the port was busy it comes again, later.
+      const Picoseconds duration = return_time(transaction.bytes());
+      const Picoseconds end = return_ports[transaction.source_sm.value].claim(now - duration, duration);
+      if (end > now) {
+        process.at(end, at_sm, argument | kPortClaimed);
+        return;
+      }
+    }
+    transaction.client->complete(transaction, now);
+  }
+
+  void deliver(Transaction& transaction, Picoseconds now) {
+    if (!returns_data(transaction)) {
+      transaction.client->complete(transaction, now);
+      return;
+    }
+    const Picoseconds end =
+        return_ports[transaction.source_sm.value].claim(now, return_time(transaction.bytes()));
+    process.at(end, at_sm, reinterpret_cast<uint64_t>(&transaction) | kPortClaimed);
+  }
+
+  // --- L2 and HBM
+  // ---------------------------------------------------------------------------------------------------
+
+  /// Accesses L2 with parts [first, first + count) at `now`; returns when the last is done. Bytes of parts in
+  /// the partition away from the SM are added to `far_bytes` if that is asked for.
+  Picoseconds access_parts(const Transaction& transaction, unsigned first, unsigned count, Picoseconds now,
+                           uint32_t* far_bytes) {
+    std::array<L2AddressMap::Place, Transaction::kMaxParts> places;
+    for (unsigned i = 0; i < count; ++i) {
+      places[i] = map.place(transaction.parts[first + i].line);
+      tags.prefetch(places[i].set);
+    }
+    const uint32_t side = side_of(transaction.source_sm);
+    Picoseconds ready = now;
+    for (unsigned i = 0; i < count; ++i) {
+      const TransactionPart& part = transaction.parts[first + i];
+      ready = max(ready, access(transaction, part, places[i], now));
+      if (far_bytes != nullptr && places[i].partition != side) *far_bytes += part.bytes;
+    }
+    return ready;
+  }
+
+  Picoseconds access(const Transaction& transaction, const TransactionPart& part,
+                     const L2AddressMap::Place& place, Picoseconds now) {
+    const unsigned sectors = sector_count(part.sector_mask);
+    const bool writes = transaction.kind != AccessKind::load;
+    const bool reads = transaction.kind != AccessKind::store;
+    Picoseconds service = slice_time(uint64_t{sectors} * kSectorBytes);
+    if (reads && writes) service += atomic_interval * sectors;
+    counters.l2_busy += service;
+    const Picoseconds served = slices[place.slice].claim(now, service);
+    const L2Tags::Outcome outcome =
+        tags.access(place.set, place.tag, part.sector_mask, writes, transaction.l2_priority);
+    Picoseconds ready = served;
+    if (reads) {
+      counters.l2_sector_reads += sectors;
+      if (outcome.missing_sectors != 0)
+        ready = fetch(transaction, part.line, place, outcome.missing_sectors, served);
+    }
+    if (writes) counters.l2_sector_writes += sectors;
+    write_back(place.slice, outcome.evicted_dirty_sectors, served);
+    return ready + access_latency;
+  }
+
+  /// Reads missing sectors from HBM, and around them as much as the access asked to prefetch. Returns when
+  /// the sectors missed are there.
+  Picoseconds fetch(const Transaction& transaction, uint64_t line, const L2AddressMap::Place& place,
+                    uint8_t missing, Picoseconds now) {
+    counters.l2_sector_read_misses += sector_count(missing);
+    const uint32_t prefetch_bytes = transaction.l2_prefetch_bytes;
+    if (prefetch_bytes <= kSectorBytes) return read_hbm(place.slice, missing, now);
+    const auto wanted = static_cast<uint8_t>(widen(missing, prefetch_bytes) & ~missing);
+    const L2Tags::Outcome around = tags.access(place.set, place.tag, wanted, false, transaction.l2_priority);
+    const Picoseconds ready =
+        read_hbm(place.slice, static_cast<uint8_t>(missing | around.missing_sectors), now);
+    if (prefetch_bytes > kLineBytes) {
+      const L2AddressMap::Place other = map.place(line ^ kLineBytes);
+      const L2Tags::Outcome outcome =
+          tags.access(other.set, other.tag, kAllSectors, false, transaction.l2_priority);
+      if (outcome.missing_sectors != 0) read_hbm(other.slice, outcome.missing_sectors, now);
+      write_back(other.slice, outcome.evicted_dirty_sectors, now);
+    }
+    return ready;
+  }
+
+  Picoseconds read_hbm(uint32_t slice, uint8_t sectors, Picoseconds now) {
+    const uint64_t bytes = uint64_t{sector_count(sectors)} * kSectorBytes;
+    const Picoseconds duration = channel_time(bytes);
+    counters.hbm_read_bytes += bytes;
+    counters.hbm_busy += duration;
+    return channels[channel_of_slice[slice]].claim(now, duration) + hbm_latency;
+  }
+
+  void write_back(uint32_t slice, uint8_t dirty_sectors, Picoseconds now) {
+    if (dirty_sectors == 0) return;
+    const uint64_t bytes = uint64_t{sector_count(dirty_sectors)} * kSectorBytes;
+    const Picoseconds duration = channel_time(bytes);
+    ++counters.l2_evicted_dirty_lines;
+    counters.hbm_write_bytes += bytes;
+    counters.hbm_busy += duration;
+    channels[channel_of_slice[slice]].claim(now, duration);
+  }
+
+  // --- host memory
+  // --------------------------------------------------------------------------------------------------
+
+  void submit_host(Transaction& transaction, Picoseconds now) {
+    // The way to the link is the same for all SMs, so claiming it here keeps the order of arrival.
+    const uint32_t payload = transaction.kind == AccessKind::load ? 0 : transaction.bytes();
+    const Picoseconds sent = to_host.claim(now, pcie_time(payload + kPcieHeaderBytes));
+    process.at(sent + pcie_latency, at_host, reinterpret_cast<uint64_t>(&transaction));
+  }
+
+  void on_host_arrival(Picoseconds now, uint64_t argument) {
+    Transaction& transaction = *reinterpret_cast<Transaction*>(argument);
+    transaction.client->perform(transaction, 0, transaction.part_count, now);
+    Picoseconds back = now + pcie_latency;
+    if (returns_data(transaction))
+      back += from_host.claim(now, pcie_time(transaction.bytes() + kPcieHeaderBytes)) - now;
+    process.at(back, at_sm, argument | kPortClaimed);
+  }
+
+  static constexpr uint64_t kPortClaimed = 1;  // low bit of an event's pointer
+
+  GpuId gpu;
+  LogicalProcess& process;
+  NvlinkFabric* fabric;
+  uint32_t gpcs, partitions;
+  L2AddressMap map;
+  L2Tags tags;
+  std::vector<Server> slices, channels, return_ports;
+  Server to_far_link, to_near_link, to_host, from_host;
+  std::vector<Picoseconds> last_arrival;  // [sm][partition]
+  std::vector<uint32_t> channel_of_slice;
+  ByteTime slice_time, partition_link_time, return_time, channel_time, pcie_time;
+  Picoseconds hbm_latency, pcie_latency;
+  Picoseconds request_latency, access_latency, response_latency, far_request, far_response, atomic_interval;
+  MemoryCounters counters;
+  EventMember<Implementation, &Implementation::on_l2_arrival> at_l2{*this};
+  EventMember<Implementation, &Implementation::on_sm_return> at_sm{*this};
+  EventMember<Implementation, &Implementation::on_host_arrival> at_host{*this};
+};
+
+GpuMemorySystem::GpuMemorySystem(const Machine& machine, GpuId gpu, LogicalProcess& process,
+                                 NvlinkFabric* fabric)
+    : implementation_(std::make_unique<Implementation>(machine, gpu, process, fabric)) {}
+GpuMemorySystem::~GpuMemorySystem() = default;
+
+void GpuMemorySystem::submit(Transaction& transaction, Picoseconds now) {
+  assert(transaction.part_count > 0 && transaction.source_gpu == implementation_->gpu);
+  if (transaction.host_memory)
+    implementation_->submit_host(transaction, now);
+  else if (transaction.remote())
+    implementation_->fabric->inject(transaction, now);
+  else
+    implementation_->submit_local(transaction, now);
+}
+
+Picoseconds GpuMemorySystem::serve_remote(Transaction& transaction, unsigned first, unsigned count,
+                                          Picoseconds now) {
+  const Picoseconds ready = implementation_->access_parts(transaction, first, count, now, nullptr);
+  transaction.client->perform(transaction, first, count, now);
+  return ready;
+}
+
+void GpuMemorySystem::deliver(Transaction& transaction, Picoseconds now) {
+  implementation_->deliver(transaction, now);
+}
+
+void GpuMemorySystem::flush_l2() { implementation_->tags.invalidate_all(); }
+const MemoryCounters& GpuMemorySystem::counters() const { return implementation_->counters; }
+MemoryCounters& GpuMemorySystem::counters() { return implementation_->counters; }
+LogicalProcess& GpuMemorySystem::process() { return implementation_->process; }
+
+}  // namespace ptxwire::models
