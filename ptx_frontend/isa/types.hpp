@@ -63,6 +63,12 @@ enum class BarrierAction : uint8_t { none, sync, arrive, red_popc, red_and, red_
 /// How a bulk or non-bulk asynchronous copy signals completion.
 enum class Completion : uint8_t { none, mbarrier, bulk_group };
 
+/// fence.proxy.*: which proxies the fence joins; `mbarrier_init` is fence.mbarrier_init.
+enum class Proxy : uint8_t { none, alias, async, tensormap, mbarrier_init };
+enum class CacheLevel : uint8_t { none, l1, l2 };
+enum class FloatClass : uint8_t { none, finite, infinite, number, notanumber, normal, subnormal };
+enum class PolicyForm : uint8_t { none, fractional, range, cvt };  ///< createpolicy
+
 /// All dot modifiers of one instruction, resolved. A field left at its default was not written
 /// (the table's defaults are applied by the checker where the ISA states one).
 struct Modifiers {
@@ -90,6 +96,11 @@ struct Modifiers {
   FloatTest test = FloatTest::none;
   BarrierAction barrier = BarrierAction::none;
   Completion completion = Completion::none;
+  EvictPriority l2_secondary = EvictPriority::none;  ///< createpolicy: priority of the other accesses
+  Proxy proxy = Proxy::none;
+  CacheLevel level = CacheLevel::none;  ///< prefetch, prefetchu, discard, applypriority
+  FloatClass float_class = FloatClass::none;  ///< testp
+  PolicyForm policy = PolicyForm::none;
   uint16_t l2_prefetch_bytes = 0;  ///< 64, 128, 256
   uint8_t vector = 1;              ///< 1, 2, 4, 8
   bool ftz : 1 = false;

@@ -135,7 +135,7 @@ struct Function {
   std::string_view name;
   SourceRange name_range;
   bool is_entry = false;
-  bool is_definition = false;  ///< has a body (or is an .extern declaration)
+  bool is_definition = false;  ///< has a body; a forward declaration or .extern has none
   Linkage linkage = Linkage::none;
   LaunchDirectives directives;
   std::vector<uint32_t> returns;     ///< indices into symbols (kind parameter)
