@@ -1,10 +1,12 @@
-// NVLink and NVSwitch of one node. GPU g has `links_per_gpu` links spread evenly over the switches. A piece (up to
-// `interleave_bytes` of one transaction that share a link) travels:
+// NVLink and NVSwitch of one node. GPU g has `links_per_gpu` links spread evenly over the switches. A piece
+// (up to `interleave_bytes` of one transaction that share a link) travels:
 //   egress queue of the link (FIFO, link rate, needs credit in the switch input buffer)
-//   -> link latency -> input port queue -> (head of line waits for room in the output port buffer, round robin over
-//   inputs) -> output link (rate) -> link latency -> home GPU: GpuMemorySystem::serve_remote -> answer.
-// Writes are acknowledged: an acknowledgement takes `ack_bytes` per packet of the reverse direction's bandwidth (as a
-// claim, not as an event) and the return latency. Reads send a request packet and get data packets back the same way.
+//   -> link latency -> input port queue -> (head of line waits for room in the output port buffer, round
+//   robin over inputs) -> output link (rate) -> link latency -> home GPU: GpuMemorySystem::serve_remote ->
+//   answer.
+// Writes are acknowledged: an acknowledgement takes `ack_bytes` per packet of the reverse direction's
+// bandwidth (as a claim, not as an event) and the return latency. Reads send a request packet and get data
+// packets back the same way.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +30,8 @@ struct LinkUse {
 
 class NvlinkFabric {
  public:
-  /// `gpu_processes[g]` is GPU g's process, `switch_processes[s]` that of switch s (one per machine.nvlink.switches).
+  /// `gpu_processes[g]` is GPU g's process, `switch_processes[s]` that of switch s (one per
+  /// machine.nvlink.switches).
   NvlinkFabric(const Machine& machine, std::vector<LogicalProcess*> gpu_processes,
                std::vector<LogicalProcess*> switch_processes);
   ~NvlinkFabric();
@@ -36,11 +39,14 @@ class NvlinkFabric {
   /// Must be called once for each GPU before the first transaction.
   void attach(GpuId gpu, GpuMemorySystem& memory);
 
-  /// A remote transaction enters the fabric at its source GPU at `now` (after the crossbar). All parts go to home_gpu.
+  /// A remote transaction enters the fabric at its source GPU at `now` (after the crossbar). All parts go to
+  /// home_gpu.
   void inject(Transaction& transaction, Picoseconds now);
 
   /// Smallest latency of a message between two processes: the lookahead of the engine.
   [[nodiscard]] Picoseconds lookahead() const;
+  /// Nothing is queued and all credits are home: true before the first transaction and after the last.
+  [[nodiscard]] bool idle() const;
   [[nodiscard]] LinkUse egress_use(GpuId gpu, uint32_t link) const;
   [[nodiscard]] LinkUse ingress_use(GpuId gpu, uint32_t link) const;
 
