@@ -1,0 +1,15 @@
+#include <cfenv>
+
+#include "sim/exec/lanes/selectors.hpp"
+
+namespace ptxwire::sim::lanes_baseline {
+namespace {
+constexpr bool kHasFma = false;
+#include "sim/exec/lanes/lane_access.inc"
+#include "sim/exec/lanes/float_access.inc"
+#include "sim/exec/lanes/float_ops.inc"
+}  // namespace
+
+LaneOp select_float(const ptx::Op& op) { return select_float_form(op); }
+
+}  // namespace ptxwire::sim::lanes_baseline
