@@ -87,7 +87,7 @@ Expected<WrittenQuantity> split_quantity(std::string_view text) {
   WrittenQuantity quantity;
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), quantity.value);
   if (failure != std::errc{} || !std::isfinite(quantity.value))
-    return Error{.message = "'" + std::string(text) + "' does not start with a number"};
+    return Error{.message = std::string(text) + ": expected a number at the front"};
   quantity.unit = trim(text.substr(static_cast<size_t>(end - text.data())));
   return quantity;
 }
