@@ -36,10 +36,11 @@ class ClockDomain {
   [[nodiscard]] constexpr Picoseconds time(int64_t cycles) const {
     return {static_cast<int64_t>((static_cast<unsigned __int128>(static_cast<uint64_t>(cycles)) * period_fixed_) >> 32)};
   }
-  /// First cycle that starts at or after `t`.
+  /// First cycle that starts at or after `t`. A floating-point guess saves a 128-bit division; the loops make it exact.
   [[nodiscard]] constexpr int64_t cycle_at_or_after(Picoseconds t) const {
-    auto cycle = static_cast<int64_t>((static_cast<unsigned __int128>(static_cast<uint64_t>(t.value)) << 32) / period_fixed_);
+    auto cycle = static_cast<int64_t>(static_cast<double>(t.value) * (hertz_ * 1e-12));
     while (time(cycle) < t) ++cycle;
+    while (cycle > 0 && !(time(cycle - 1) < t)) --cycle;
     return cycle;
   }
   [[nodiscard]] constexpr double hertz() const { return hertz_; }
