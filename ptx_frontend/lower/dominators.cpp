@@ -68,9 +68,27 @@ std::vector<uint32_t> immediate_post_dominators(const ControlFlowGraph& graph) {
   return immediate_dominators(reversed, graph.exit());
 }
 
-bool dominates(const std::vector<uint32_t>& tree, uint32_t dominator, uint32_t vertex) {
-  while (vertex != dominator && vertex != kNoVertex) vertex = tree[vertex];
-  return vertex == dominator;
+DominatorOrder::DominatorOrder(const std::vector<uint32_t>& tree, uint32_t root)
+    : enter_(tree.size(), 0), leave_(tree.size(), 0) {
+  std::vector<VertexList::Record> edges;
+  for (uint32_t vertex = 0; vertex < tree.size(); ++vertex)
+    if (tree[vertex] != kNoVertex) edges.emplace_back(tree[vertex], vertex);
+  const VertexList children(static_cast<uint32_t>(tree.size()), edges);
+  std::vector<std::pair<uint32_t, size_t>> path = {{root, 0}};  // vertex, next child
+  uint32_t time = 0;
+  enter_[root] = ++time;
+  while (!path.empty()) {
+    auto& [vertex, next] = path.back();
+    const auto below = children.of(vertex);
+    if (next == below.size()) {
+      leave_[vertex] = ++time;
+      path.pop_back();
+      continue;
+    }
+    const uint32_t child = below[next++];
+    enter_[child] = ++time;
+    path.emplace_back(child, 0);
+  }
 }
 
 }  // namespace ptxwire::ptx

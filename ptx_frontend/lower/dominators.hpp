@@ -20,7 +20,20 @@ std::vector<uint32_t> immediate_dominators(const VertexList& successors, uint32_
 /// from a loop that is never left there is a virtual edge to the exit (from its last block in source order).
 std::vector<uint32_t> immediate_post_dominators(const ControlFlowGraph& graph);
 
-/// True if `dominator` is `vertex` or lies above it in the tree.
-bool dominates(const std::vector<uint32_t>& tree, uint32_t dominator, uint32_t vertex);
+/// Answers ancestor questions about a tree of immediate dominators in constant time.
+class DominatorOrder {
+ public:
+  DominatorOrder(const std::vector<uint32_t>& tree, uint32_t root);
+
+  [[nodiscard]] bool is_reachable(uint32_t vertex) const { return leave_[vertex] != 0; }
+  /// True if both are reachable and `above` is `below` or one of its dominators.
+  [[nodiscard]] bool dominates(uint32_t above, uint32_t below) const {
+    return is_reachable(above) && is_reachable(below) && enter_[above] <= enter_[below] &&
+           leave_[below] <= leave_[above];
+  }
+
+ private:
+  std::vector<uint32_t> enter_, leave_;  // times of a walk through the tree; 0: never visited
+};
 
 }  // namespace ptxwire::ptx

@@ -40,7 +40,8 @@ struct VirtualOperands {
   VirtualRegister guard = kNoRegister;
   std::array<VirtualRegister, 4> dst = kNoDestinations;
   std::array<VirtualRegister, 6> src = kNoSources;
-  bool no_return = false;  ///< calls that end the kernel (__assertfail)
+  bool no_return = false;    ///< a call that ends the kernel (__assertfail)
+  bool reads_clock = false;  ///< read_special of a clock or timer
 };
 
 /// Operands that do not fit into an Op. Index 0 of VirtualCode::lists is the empty list.

@@ -1,0 +1,47 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "ptx_frontend/frontend.hpp"
+
+namespace ptxwire::ptx {
+namespace {
+
+/// The first error in `diagnostics` as an Error that says how many more there are.
+Error first_error(const Diagnostics& diagnostics, const Module& module) {
+  const auto& list = diagnostics.list();
+  const auto is_error = [](const Diagnostic& d) { return d.severity == Severity::error; };
+  const auto first = std::find_if(list.begin(), list.end(), is_error);
+  const auto more = std::count_if(list.begin(), list.end(), is_error) - 1;
+  const LineColumn place = line_column(*module.text, first->range.begin);
+  Error error;
+  error.message = first->message;
+  if (more > 0) error.message += fmt::format(" (and {} more error{})", more, more == 1 ? "" : "s");
+  error.path = module.path;
+  error.line = place.line;
+  error.column = place.column;
+  error.hint = first->hint;
+  if (error.hint.empty() || more > 0)
+    error.hint = fmt::format("`ptxwire lint {}` lists all of them", module.path);
+  return error;
+}
+
+}  // namespace
+
+Expected<Program> load_program(const std::vector<std::string>& paths) {
+  std::vector<Module> modules;
+  modules.reserve(paths.size());
+  for (const std::string& path : paths) {
+    Expected<std::shared_ptr<const std::string>> text = read_text_file(path);
+    if (!text) return text.error();
+    Diagnostics diagnostics;
+    modules.push_back(parse(*text, path, diagnostics));
+    if (!diagnostics.has_errors()) check(modules.back(), diagnostics);
+    if (diagnostics.has_errors()) return first_error(diagnostics, modules.back());
+  }
+  std::vector<const Module*> pointers;
+  for (const Module& module : modules) pointers.push_back(&module);
+  return link_and_lower(pointers);
+}
+
+}  // namespace ptxwire::ptx

@@ -1,0 +1,292 @@
+#include "ptx_frontend/lower/static_facts.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace ptxwire::ptx {
+namespace {
+
+struct Facts {
+  LatencyClass latency = LatencyClass::alu;
+  uint8_t slots = 1;
+};
+
+bool is_half(Type type) {
+  return type == Type::f16 || type == Type::f16x2 || type == Type::bf16 || type == Type::bf16x2;
+}
+
+bool is_wide(Type type) { return type_bytes(type) == 8; }
+
+Facts float_facts(Type type, uint8_t slots_of_pair = 1) {
+  if (type == Type::f64) return {LatencyClass::fp64, 1};
+  if (is_half(type)) return {LatencyClass::fp16, 1};
+  return {LatencyClass::fp32, type == Type::f32x2 ? uint8_t{2} : slots_of_pair};
+}
+
+Facts add_facts(const Op& op) {
+  const Type type = op.modifiers.type;
+  if (is_float(type) || type == Type::f32x2) return float_facts(type);
+  if (is_wide(type)) return {LatencyClass::imad, 2};  // low half, then high half with carry
+  return {LatencyClass::alu, 1};
+}
+
+Facts multiply_facts(const Op& op) {
+  const Type type = op.modifiers.type;
+  if (is_float(type) || type == Type::f32x2) return float_facts(type);
+  if (op.modifiers.half == HalfSelect::wide)
+    return type_bytes(type) == 4 ? Facts{LatencyClass::imad_wide, 1} : Facts{LatencyClass::imad, 1};
+  if (is_wide(type))
+    return {LatencyClass::imad_wide, op.modifiers.half == HalfSelect::hi ? uint8_t{8} : uint8_t{4}};
+  if (op.modifiers.half == HalfSelect::hi) return {LatencyClass::imad_wide, 1};
+  return {LatencyClass::imad, 1};
+}
+
+/// IEEE results are refined in software from an approximation; integers go through a float reciprocal.
+Facts divide_facts(const Op& op) {
+  const Type type = op.modifiers.type;
+  if (type == Type::f64) return {LatencyClass::division, 24};
+  if (type == Type::f32) {
+    if (op.modifiers.approx || op.modifiers.full) return {LatencyClass::sfu, 2};
+    return {LatencyClass::division, 10};
+  }
+  return {LatencyClass::division, is_wide(type) ? uint8_t{64} : uint8_t{16}};
+}
+
+Facts root_facts(const Op& op) {
+  if (op.modifiers.type == Type::f64) return {LatencyClass::division, 20};
+  if (op.modifiers.approx) return {LatencyClass::sfu, op.modifiers.ftz ? uint8_t{1} : uint8_t{2}};
+  return {LatencyClass::division, 8};
+}
+
+Facts convert_facts(const Op& op) {
+  const Type to = op.modifiers.type, from = op.modifiers.source_type;
+  const bool integers = !is_float(to) && !is_float(from) && type_bytes(from) != 0;
+  if (integers && !op.modifiers.sat) {
+    if (type_bytes(to) <= type_bytes(from) && type_bytes(to) >= 4)
+      return {LatencyClass::none, 0};  // truncation
+    if (is_wide(to) && is_unsigned_integer(from) && type_bytes(from) == 4) return {LatencyClass::none, 0};
+    return {LatencyClass::alu, 1};
+  }
+  if (is_half(to) || is_half(from)) return {LatencyClass::alu, 1};  // bf16 is a shift, packing is one F2F
+  return {LatencyClass::conversion, 1};
+}
+
+Facts memory_facts(const Op& op) {
+  if (op.frame_relative && op.modifiers.sub_space == SubSpace::func) return {LatencyClass::alu, 1};
+  return {LatencyClass::memory, 1};
+}
+
+Facts facts_of(const Op& op) {
+  const Type type = op.modifiers.type;
+  const uint8_t integer_slots = is_wide(type) ? 2 : 1;
+  switch (op.opcode) {
+    case Opcode::mov:
+      // A constant has to be put somewhere, a register is renamed.
+      return op.src[0].kind == Slot::Kind::constant ? Facts{LatencyClass::alu, integer_slots}
+                                                    : Facts{LatencyClass::none, 0};
+    case Opcode::mov_pack:
+    case Opcode::mov_unpack: {
+      // Halves of a pair are registers of their own; 8- and 16-bit parts have to be permuted in.
+      const bool narrow = op.opcode == Opcode::mov_pack ? op.src[2].present() || !is_wide(type)
+                                                        : op.dst[2].present() || !is_wide(type);
+      return narrow && type != Type::b128 ? Facts{LatencyClass::alu, 1} : Facts{LatencyClass::none, 0};
+    }
+    case Opcode::read_special:
+      return {LatencyClass::special_register, 1};
+    case Opcode::frame_address:
+      return {LatencyClass::alu, 1};
+    case Opcode::cvta:
+      // Global addresses are generic ones; shared and local need the window base.
+      return op.modifiers.space == Space::global ? Facts{LatencyClass::none, 0} : Facts{LatencyClass::alu, 1};
+    case Opcode::isspacep:
+    case Opcode::mapa:
+    case Opcode::getctarank:
+      return {LatencyClass::alu, 2};
+    case Opcode::add:
+    case Opcode::sub:
+      return add_facts(op);
+    case Opcode::mul:
+    case Opcode::mad:
+    case Opcode::fma:
+      return multiply_facts(op);
+    case Opcode::mul24:
+    case Opcode::mad24:
+    case Opcode::dp4a:
+    case Opcode::dp2a:
+      return {LatencyClass::imad, 1};
+    case Opcode::div:
+    case Opcode::rem:
+      return divide_facts(op);
+    case Opcode::rcp:
+    case Opcode::sqrt:
+    case Opcode::rsqrt:
+      return root_facts(op);
+    case Opcode::sin:
+    case Opcode::cos:
+    case Opcode::lg2:
+    case Opcode::ex2:
+    case Opcode::tanh:
+      return {LatencyClass::sfu, op.modifiers.ftz ? uint8_t{1} : uint8_t{2}};
+    case Opcode::abs:
+    case Opcode::neg:
+      if (is_float(type)) return {float_facts(type).latency, 1};
+      return {LatencyClass::alu, integer_slots};
+    case Opcode::min:
+    case Opcode::max:
+      if (is_half(type)) return {LatencyClass::fp16, 1};
+      return {LatencyClass::alu, is_wide(type) ? uint8_t{4} : uint8_t{1}};
+    case Opcode::popc:
+    case Opcode::clz:
+    case Opcode::bfind:
+    case Opcode::brev:
+      return {LatencyClass::conversion, is_wide(type) ? uint8_t{3} : uint8_t{1}};
+    case Opcode::bfe:
+    case Opcode::bfi:
+      return {LatencyClass::alu, is_wide(type) ? uint8_t{6} : uint8_t{2}};
+    case Opcode::fns:
+      return {LatencyClass::alu, 16};
+    case Opcode::shl:
+    case Opcode::shr:
+      return {LatencyClass::alu, integer_slots};
+    case Opcode::set:
+    case Opcode::setp: {
+      const Type compared = op.modifiers.source_type == Type::none ? type : op.modifiers.source_type;
+      if (compared == Type::f64) return {LatencyClass::fp64, 1};
+      return {LatencyClass::alu, is_wide(compared) ? uint8_t{2} : uint8_t{1}};
+    }
+    case Opcode::and_op:
+    case Opcode::or_op:
+    case Opcode::xor_op:
+    case Opcode::not_op:
+    case Opcode::cnot:
+    case Opcode::selp:
+    case Opcode::slct:
+      return {LatencyClass::alu, integer_slots};
+    case Opcode::cvt:
+    case Opcode::cvt_pack:
+      return convert_facts(op);
+    case Opcode::createpolicy:
+      return {LatencyClass::conversion, 2};
+    case Opcode::bra:
+    case Opcode::brx:
+    case Opcode::call:
+    case Opcode::ret:
+    case Opcode::exit:
+      return {LatencyClass::branch, 1};
+    case Opcode::trap:
+    case Opcode::brkpt:
+    case Opcode::nanosleep:
+    case Opcode::griddepcontrol_wait:
+    case Opcode::griddepcontrol_launch_dependents:
+    case Opcode::setmaxnreg_inc:
+    case Opcode::setmaxnreg_dec:
+      return {LatencyClass::control, 1};
+    case Opcode::nop:
+      return {LatencyClass::none, 0};
+    case Opcode::ld:
+    case Opcode::st:
+      return memory_facts(op);
+    case Opcode::fence:
+      return {LatencyClass::fence, 1};
+    case Opcode::bar:
+    case Opcode::bar_warp_sync:
+    case Opcode::barrier_cluster:
+      return {LatencyClass::barrier, 1};
+    case Opcode::shfl:
+      return {LatencyClass::shuffle, 1};
+    case Opcode::vote:
+    case Opcode::activemask:
+    case Opcode::elect:
+      return {LatencyClass::vote, 1};
+    case Opcode::match:
+      return {LatencyClass::match, 1};
+    case Opcode::redux:
+      return {LatencyClass::redux, 1};
+    default:
+      break;
+  }
+  const bool touches_memory = op.opcode >= Opcode::ldu && op.opcode <= Opcode::mbarrier_pending_count;
+  return {touches_memory ? LatencyClass::memory : LatencyClass::alu, 1};
+}
+
+/// Who reads a register, as far as folding asks.
+struct Use {
+  uint32_t reads = 0;
+  uint32_t as_address = 0;  ///< reads as the base of a load, store or atomic
+  uint32_t reader = 0;      ///< the latest reading op
+  uint32_t writes = 0;
+};
+
+std::vector<Use> gather_uses(const VirtualCode& code) {
+  std::vector<Use> uses(code.classes.size());
+  for (uint32_t i = 0; i < code.ops.size(); ++i) {
+    for_each_use(code, i, [&](VirtualRegister r) {
+      ++uses[r].reads;
+      uses[r].reader = i;
+    });
+    for_each_definition(code, i, [&](VirtualRegister r) { ++uses[r].writes; });
+    const Opcode opcode = code.ops[i].opcode;
+    const bool access =
+        opcode == Opcode::ld || opcode == Opcode::st || opcode == Opcode::atom || opcode == Opcode::red;
+    if (access && code.operands[i].src[0] != kNoRegister) ++uses[code.operands[i].src[0]].as_address;
+  }
+  return uses;
+}
+
+/// Removes what instruction selection merges: base + constant into the access, product into the sum that uses
+/// it.
+void fold(VirtualCode& code) {
+  const std::vector<Use> uses = gather_uses(code);
+  for (size_t i = 0; i < code.ops.size(); ++i) {
+    Op& op = code.ops[i];
+    const VirtualRegister result = code.operands[i].dst[0];
+    if (result == kNoRegister || op.guard.present() || !is_wide(op.modifiers.type) ||
+        op.opcode != Opcode::add) {
+      const bool product = op.opcode == Opcode::mul && op.modifiers.half != HalfSelect::hi &&
+                           result != kNoRegister && !is_float(op.modifiers.type) &&
+                           !is_wide(op.modifiers.type);
+      if (!product || uses[result].reads != 1 || uses[result].writes != 1) continue;
+      Op& sum = code.ops[uses[result].reader];
+      if (sum.opcode != Opcode::add || is_float(sum.modifiers.type)) continue;
+      sum.latency = op.latency;  // one IMAD does both
+      sum.issue_slots = 1;
+      op.latency = LatencyClass::none;
+      op.issue_slots = 0;
+      continue;
+    }
+    const bool by_constant = op.src[1].kind == Slot::Kind::constant || op.src[0].kind == Slot::Kind::constant;
+    if (by_constant && uses[result].writes == 1 && uses[result].reads != 0 &&
+        uses[result].reads == uses[result].as_address) {
+      op.latency = LatencyClass::none;
+      op.issue_slots = 0;
+    }
+  }
+}
+
+}  // namespace
+
+void annotate_static_facts(VirtualCode& code) {
+  for (Op& op : code.ops) {
+    const Facts facts = facts_of(op);
+    op.latency = facts.latency;
+    op.issue_slots = facts.slots;
+  }
+  fold(code);
+}
+
+uint32_t estimate_registers(uint32_t peak_live, const LaunchDirectives& directives) {
+  constexpr uint32_t kFloor = 16, kCeiling = 255, kFile = 65536, kStep = 8;
+  const auto rounded_up = [](uint32_t n) { return (n + kStep - 1) / kStep * kStep; };
+  uint32_t limit = kCeiling;
+  if (directives.maxnreg != 0) limit = std::min(limit, directives.maxnreg);
+  const uint32_t* block = directives.reqntid[0] != 0 ? directives.reqntid : directives.maxntid;
+  if (block[0] != 0) {
+    const uint64_t threads =
+        static_cast<uint64_t>(block[0]) * std::max(1U, block[1]) * std::max(1U, block[2]);
+    const uint64_t share = kFile / std::max<uint64_t>(1, threads * std::max(1U, directives.minnctapersm));
+    limit = std::min(limit, std::max(kFloor, static_cast<uint32_t>(share) / kStep * kStep));
+  }
+  return std::min(limit, std::max(kFloor, rounded_up(peak_live + peak_live / 10)));
+}
+
+}  // namespace ptxwire::ptx

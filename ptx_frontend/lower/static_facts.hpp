@@ -1,0 +1,22 @@
+// What the timing model wants to know of an instruction before it runs: its unit and how many machine
+// instructions the back end of a real compiler leaves of it.
+#pragma once
+
+#include <cstdint>
+
+#include "ptx_frontend/lower/liveness.hpp"
+#include "ptx_frontend/lower/virtual_code.hpp"
+#include "ptx_frontend/syntax/ast.hpp"
+
+namespace ptxwire::ptx {
+
+/// Fills Op::latency and Op::issue_slots. Counts are for sm_90 machine code: 64-bit integer operations are
+/// pairs of 32-bit ones, moves and address-space casts vanish, a product feeding one sum fuses with it,
+/// constant address offsets fold into the access, division is a sequence.
+void annotate_static_facts(VirtualCode& code);
+
+/// Estimate of the 32-bit registers that a thread of this function takes on hardware: the peak of live values
+/// plus a tenth for addresses and scheduling, in steps of 8, within the limits that `directives` imply.
+uint32_t estimate_registers(uint32_t peak_live, const LaunchDirectives& directives);
+
+}  // namespace ptxwire::ptx
