@@ -1,0 +1,38 @@
+// A runner whose results are a function of the job, for tests of what surrounds a simulation.
+#pragma once
+
+#include <string>
+
+#include "sim/study/runner.hpp"
+
+namespace ptxwire::sim {
+
+/// Predicts chunk + 1 microseconds ("chunk=N" in the settings, else 1) and 10 GB/s; scenarios named "broken"
+/// fail.
+class FakeRunner final : public Runner {
+ public:
+  int runs = 0;
+  ResultCheck result = ResultCheck::correct;
+  std::string version = "1";
+
+  Expected<std::string> fingerprint(const Job& job) override {
+    std::string name = version + '|' + job.scenario;
+    for (const std::string& setting : job.settings) name += '|' + setting;
+    return name;
+  }
+
+  Expected<Outcome> run(const Job& job, const JobControl& control) override {
+    ++runs;
+    if (job.scenario == "broken") return Error{.message = "kernel 'k' deadlocks"};
+    if (control.progress && !control.progress(0.5)) return Error{.message = "stopped"};
+    Outcome outcome{.scenario = job.scenario, .settings = job.settings, .time_us = 1, .logical_gb_per_s = 10};
+    for (const std::string& setting : job.settings) {
+      if (setting.starts_with("chunk=")) outcome.time_us += std::stod(setting.substr(6));
+    }
+    outcome.result = result;
+    outcome.kernels = {{"k", 0.5, outcome.time_us}};
+    return outcome;
+  }
+};
+
+}  // namespace ptxwire::sim
