@@ -1,9 +1,11 @@
 #include "models/machines/machine.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <filesystem>
 
+#include "models/fabric/topology.hpp"
 #include "models/machines/parameter_table.hpp"
 #include "models/machines/quantity.hpp"
 #include "models/machines/toml_file.hpp"
@@ -19,6 +21,11 @@ std::string written(double value) {
   std::array<char, 32> text{};
   std::snprintf(text.data(), text.size(), "%.12g", value);
   return text.data();
+}
+
+std::string did_you_mean(std::string_view key) {
+  const std::string known = nearest_parameter(key);
+  return known.empty() ? "'ptxwire machine show' lists all parameters" : "did you mean '" + known + "'?";
 }
 
 /// Adds a record, or replaces the one of the same key: a file overrides its base.
@@ -44,10 +51,9 @@ class FileReader {
       if (Expected<void> done = read_base(*base); !done) return done;
     }
     if (Expected<void> done = read_name(*file, "name", machine_.name); !done) return done;
-    if (const toml::node* topology = file->get("topology")) {
+    if (file->contains("topology")) {
       if (Expected<void> done = read_name(*file, "topology", machine_.topology); !done) return done;
       machine_.topology = relative_to_file(machine_.topology);
-      (void)topology;
     }
     file->erase("base");
     file->erase("name");
@@ -94,7 +100,7 @@ class FileReader {
     const Parameter* parameter = find_parameter(key);
     if (parameter == nullptr) {
       Error error = error_at(path_, place, "unknown parameter '" + key + "'");
-      error.hint = "did you mean '" + std::string(nearest_parameter(key)) + "'?";
+      error.hint = did_you_mean(key);
       return error;
     }
     const toml::table* fields = node.as_table();
@@ -169,6 +175,43 @@ Expected<void> check_consistency(const Machine& machine) {
   return {};
 }
 
+/// The topology file and the [nvlink] table describe the same links; the cabling comes from the topology.
+Expected<void> apply_topology(Machine& machine) {
+  if (machine.topology.empty())
+    return Error{"missing key 'topology'", machine.path, 1, 1, "name a topology file"};
+  const Expected<Topology> topology = Topology::load(machine.topology);
+  if (!topology) return topology.error();
+  const auto fail = [&](const std::string& what, uint32_t there, uint32_t here) {
+    return Error{what + std::to_string(there) + ", but " + machine.path + " says " + std::to_string(here),
+                 machine.topology,
+                 1,
+                 1,
+                 {}};
+  };
+  if (topology->gpus() != machine.gpus) return fail("GPUs here are ", topology->gpus(), machine.gpus);
+  NvlinkParameters& nvlink = machine.nvlink;
+  if (topology->switches() != nvlink.switches)
+    return fail("switches here are ", topology->switches(), nvlink.switches);
+  nvlink.link_switch = topology->link_switches(GpuId{0});
+  for (uint32_t gpu = 0; gpu < machine.gpus; ++gpu) {
+    const std::vector<uint32_t> links = topology->link_switches(GpuId{gpu});
+    const auto count = static_cast<uint32_t>(links.size());
+    if (count != nvlink.links_per_gpu)
+      return fail("links of gpu" + std::to_string(gpu) + " are ", count, nvlink.links_per_gpu);
+    if (links != nvlink.link_switch)
+      return Error{
+          "gpu0 and gpu" + std::to_string(gpu) + " are cabled differently", machine.topology, 1, 1, {}};
+  }
+  for (const TopologyEdge& edge : topology->edges())
+    if (edge.bytes_per_second != nvlink.link_bytes_per_second)
+      return Error{"rate of a link differs from nvlink.link_bytes_per_second of " + machine.path,
+                   machine.topology,
+                   1,
+                   1,
+                   {}};
+  return {};
+}
+
 }  // namespace
 
 Expected<Machine> load_machine(const std::string& path) {
@@ -177,6 +220,7 @@ Expected<Machine> load_machine(const std::string& path) {
   if (Expected<void> done = FileReader(machine, path, 0).read(); !done) return done.error();
   if (Expected<void> done = require_all(machine); !done) return done.error();
   if (Expected<void> done = check_consistency(machine); !done) return done.error();
+  if (Expected<void> done = apply_topology(machine); !done) return done.error();
   return machine;
 }
 
@@ -185,7 +229,7 @@ Expected<void> set_machine_parameter(Machine& machine, std::string_view key,
   const Parameter* parameter = find_parameter(key);
   if (parameter == nullptr)
     return Error{.message = "unknown machine parameter '" + std::string(key) + "'",
-                 .hint = "did you mean '" + std::string(nearest_parameter(key)) + "'?"};
+                 .hint = did_you_mean(key)};
   const Expected<WrittenQuantity> quantity = split_quantity(value_with_unit);
   if (!quantity) return Error{.message = parameter->key + ": " + quantity.error().message};
   const auto record = std::find_if(machine.records.begin(), machine.records.end(),

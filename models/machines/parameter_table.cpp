@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
-#include <numeric>
+#include <cstdio>
 #include <type_traits>
+
+#include "support/nearest.hpp"
 
 namespace ptxwire::models {
 namespace {
@@ -180,18 +181,6 @@ std::vector<Parameter> build_table() {
   return table;
 }
 
-size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> previous(b.size() + 1), current(b.size() + 1);
-  std::iota(previous.begin(), previous.end(), size_t{0});
-  for (size_t i = 0; i < a.size(); ++i) {
-    current[0] = i + 1;
-    for (size_t j = 0; j < b.size(); ++j)
-      current[j + 1] = std::min({previous[j + 1] + 1, current[j] + 1, previous[j] + (a[i] == b[j] ? 0 : 1)});
-    std::swap(previous, current);
-  }
-  return previous[b.size()];
-}
-
 std::string number(double value) {
   std::array<char, 32> text{};
   std::snprintf(text.data(), text.size(), "%.12g", value);
@@ -217,14 +206,10 @@ const Parameter* find_parameter(std::string_view key) {
   return found == table.end() ? nullptr : &*found;
 }
 
-std::string_view nearest_parameter(std::string_view key) {
-  std::string_view best;
-  size_t best_distance = std::numeric_limits<size_t>::max();
-  for (const Parameter& parameter : parameter_table()) {
-    const size_t distance = edit_distance(key, parameter.key);
-    if (distance < best_distance) best = parameter.key, best_distance = distance;
-  }
-  return best;
+std::string nearest_parameter(std::string_view key) {
+  std::vector<std::string_view> keys;
+  for (const Parameter& parameter : parameter_table()) keys.push_back(parameter.key);
+  return nearest(key, keys);
 }
 
 Expected<void> store_parameter(Machine& machine, const Parameter& parameter, double value,

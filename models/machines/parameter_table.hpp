@@ -28,8 +28,8 @@ std::span<const Parameter> parameter_table();
 /// Null if there is none of this name.
 const Parameter* find_parameter(std::string_view key);
 
-/// The known key with the smallest edit distance to `key`, for "did you mean".
-std::string_view nearest_parameter(std::string_view key);
+/// The known key that `key` was probably meant to be; empty if none is near.
+std::string nearest_parameter(std::string_view key);
 
 /// Converts and range-checks `value` in `unit` and stores it. Errors name no file.
 Expected<void> store_parameter(Machine& machine, const Parameter& parameter, double value,
