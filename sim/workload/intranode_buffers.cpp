@@ -1,0 +1,186 @@
+// Memory of an intranode run: what is allocated per rank, and what it holds before the first call.
+#include <algorithm>
+#include <span>
+
+#include "sim/workload/handle.hpp"
+#include "sim/workload/intranode.hpp"
+
+namespace ptxwire::sim {
+
+namespace {
+
+constexpr uint64_t kSmallestAllocation = 16;
+
+/// Allocates on one GPU; empty buffers get a few bytes, so that every address is valid.
+class Allocator {
+ public:
+  Allocator(Cluster& cluster, uint32_t rank) : cluster_(cluster), gpu_{rank} {}
+  Expected<void> operator()(DeviceAddress& out, uint64_t bytes, const char* name) {
+    auto address = cluster_.allocate(gpu_, std::max(bytes, kSmallestAllocation), name);
+    if (!address) return address.error();
+    out = *address;
+    return {};
+  }
+  Expected<void> host_mapped(DeviceAddress& out, uint64_t bytes, const char* name) {
+    auto address = cluster_.allocate_host_mapped(gpu_, std::max(bytes, kSmallestAllocation), name);
+    if (!address) return address.error();
+    out = *address;
+    return {};
+  }
+
+ private:
+  Cluster& cluster_;
+  GpuId gpu_;
+};
+
+template <typename T>
+Expected<void> write_values(Cluster& cluster, DeviceAddress address, const std::vector<T>& values) {
+  if (values.empty()) return {};
+  return cluster.write(address, {reinterpret_cast<const uint8_t*>(values.data()), values.size() * sizeof(T)});
+}
+
+/// The bytes of a whole buffer as values of T; empty where it cannot be viewed or is empty.
+template <typename T>
+std::span<T> view_values(Cluster& cluster, DeviceAddress address, uint64_t count) {
+  const std::span<uint8_t> bytes = cluster.view(address, count * sizeof(T));
+  return {reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)};
+}
+
+Error no_view() { return Error{.message = "device memory cannot be viewed", .path = {}, .hint = {}}; }
+
+}  // namespace
+
+Expected<void> IntranodeNode::allocate(uint32_t rank) {
+  const Scenario& s = scenario_;
+  RankBuffers& b = buffers_[rank];
+  Allocator allocate(cluster_, rank);
+  const uint64_t ring_table = uint64_t{s.ranks} * s.channels() * sizeof(int32_t);
+  if (const auto r = allocate(b.comm, layout_.bytes, "communication buffer"); !r) return r;
+  if (const auto r = allocate(b.signals, kBarrierSlots * kMaxRanks * sizeof(int32_t), "barrier signals"); !r)
+    return r;
+  if (const auto r = allocate(b.matrix, uint64_t{s.ranks} * s.ranks * sizeof(int32_t), "rank matrix"); !r)
+    return r;
+  if (const auto r = allocate(b.channel_offsets, ring_table, "channel offsets"); !r) return r;
+  if (const auto r = allocate(b.slot_record, uint64_t{s.tokens} * s.ranks * sizeof(int32_t), "slot record");
+      !r)
+    return r;
+  return s.kernel == KernelFamily::intranode_dispatch ? allocate_dispatch(rank) : allocate_combine(rank);
+}
+
+Expected<void> IntranodeNode::allocate_dispatch(uint32_t rank) {
+  const Scenario& s = scenario_;
+  RankBuffers& b = buffers_[rank];
+  Allocator allocate(cluster_, rank);
+  const uint64_t tokens = s.tokens, rows = routing_.received(rank), payload = row_payload_bytes(s);
+  const uint64_t scale_bytes = uint64_t{s.scales()} * sizeof(float);
+  const uint64_t topk = s.send_topk ? s.topk : 0;
+  const bool full = s.notify == NotifyMode::full;
+  if (const auto r =
+          allocate(b.channel_prefix, uint64_t{s.ranks} * s.channels() * sizeof(int32_t), "channel prefix");
+      !r)
+    return r;
+  if (const auto r = allocate(b.membership, tokens * s.ranks, "membership"); !r) return r;
+  if (const auto r = allocate(b.input_rows, tokens * payload, "input rows"); !r) return r;
+  if (const auto r = allocate(b.input_scales, tokens * scale_bytes, "input scales"); !r) return r;
+  if (const auto r = allocate(b.output_rows, rows * payload, "received rows"); !r) return r;
+  if (const auto r = allocate(b.output_scales, rows * scale_bytes, "received scales"); !r) return r;
+  if (const auto r = allocate(b.output_source, rows * sizeof(int32_t), "received source"); !r) return r;
+  if (topk != 0 || full)
+    if (const auto r = allocate(b.topk_idx, tokens * s.topk * sizeof(int64_t), "top-k experts"); !r) return r;
+  if (topk != 0) {
+    if (const auto r = allocate(b.topk_weights, tokens * topk * sizeof(float), "top-k weights"); !r) return r;
+    if (const auto r = allocate(b.output_idx, rows * topk * sizeof(int64_t), "received experts"); !r)
+      return r;
+    if (const auto r = allocate(b.output_weights, rows * topk * sizeof(float), "received weights"); !r)
+      return r;
+  }
+  if (full) {
+    if (const auto r = allocate(b.per_rank, s.ranks * sizeof(int32_t), "tokens per rank"); !r) return r;
+    if (const auto r = allocate(b.per_expert, s.experts * sizeof(int32_t), "tokens per expert"); !r) return r;
+    if (const auto r = allocate.host_mapped(b.host_total, sizeof(int32_t), "received rows, on the host"); !r)
+      return r;
+    if (const auto r = allocate.host_mapped(b.host_experts, s.experts / s.ranks * sizeof(int32_t),
+                                            "rows per expert, on the host");
+        !r)
+      return r;
+  }
+  return {};
+}
+
+Expected<void> IntranodeNode::allocate_combine(uint32_t rank) {
+  const Scenario& s = scenario_;
+  RankBuffers& b = buffers_[rank];
+  Allocator allocate(cluster_, rank);
+  const uint64_t rows = routing_.received(rank), payload = row_payload_bytes(s);
+  const uint64_t topk = s.send_topk ? s.topk : 0;
+  if (const auto r = allocate(b.input_rows, rows * payload, "rows to send back"); !r) return r;
+  if (const auto r = allocate(b.input_source, rows * sizeof(int32_t), "source of the rows"); !r) return r;
+  if (const auto r = allocate(b.output_rows, s.tokens * payload, "combined rows"); !r) return r;
+  if (topk != 0) {
+    if (const auto r = allocate(b.topk_weights, rows * topk * sizeof(float), "weights to send back"); !r)
+      return r;
+    if (const auto r = allocate(b.output_weights, s.tokens * topk * sizeof(float), "combined weights"); !r)
+      return r;
+  }
+  return {};
+}
+
+Expected<void> IntranodeNode::fill_topk(uint32_t rank, const TestData& data) {
+  const Scenario& s = scenario_;
+  const RankBuffers& b = buffers_[rank];
+  if (b.topk_idx != 0)
+    if (const auto r = write_values(cluster_, b.topk_idx, routing_.experts(rank)); !r) return r;
+  if (b.topk_weights == 0) return {};
+  std::vector<float> weights;
+  for (uint32_t token = 0; token < s.tokens; ++token)
+    for (uint32_t k = 0; k < s.topk; ++k) weights.push_back(data.weight(rank, token, k));
+  return write_values(cluster_, b.topk_weights, weights);
+}
+
+Expected<void> IntranodeNode::fill_dispatch(uint32_t rank, const TestData& data) {
+  const Scenario& s = scenario_;
+  const RankBuffers& b = buffers_[rank];
+  const uint64_t payload = row_payload_bytes(s);
+  const std::span<uint8_t> rows = cluster_.view(b.input_rows, s.tokens * payload);
+  const std::span<float> scales =
+      view_values<float>(cluster_, b.input_scales, uint64_t{s.tokens} * s.scales());
+  if (rows.size() != s.tokens * payload || scales.size() != uint64_t{s.tokens} * s.scales()) return no_view();
+  for (uint32_t token = 0; token < s.tokens; ++token) {
+    data.fill_row(rank, token, rows.subspan(token * payload, payload));
+    for (uint32_t i = 0; i < s.scales(); ++i)
+      scales[uint64_t{token} * s.scales() + i] = data.scale(rank, token, i);
+  }
+  if (const auto r = fill_topk(rank, data); !r) return r;
+  if (s.notify == NotifyMode::full) return {};  // the GPUs find out themselves
+  if (const auto r = write_values(cluster_, b.membership, routing_.membership(rank)); !r) return r;
+  if (const auto r = write_values(cluster_, b.matrix, rank_matrix(routing_)); !r) return r;
+  return write_values(cluster_, b.channel_prefix, channel_prefix(routing_, rank, s.channels()));
+}
+
+Expected<void> IntranodeNode::fill_combine(uint32_t rank, const TestData& data) {
+  const Scenario& s = scenario_;
+  const RankBuffers& b = buffers_[rank];
+  const uint64_t received = routing_.received(rank);
+  const uint32_t topk = s.send_topk ? s.topk : 0;
+  const std::span<uint16_t> rows = view_values<uint16_t>(cluster_, b.input_rows, received * s.hidden);
+  if (rows.size() != received * s.hidden) return no_view();
+  std::vector<int32_t> source;
+  std::vector<float> weights;
+  source.reserve(received);
+  for (uint32_t from = 0; from < s.ranks; ++from)
+    for (uint32_t token = 0; token < s.tokens; ++token) {
+      if (!routing_.selected(from, token, rank)) continue;
+      data.fill_summand(rank, from, token, rows.subspan(source.size() * s.hidden, s.hidden));
+      source.push_back(static_cast<int32_t>(token));
+      for (uint32_t k = 0; k < topk; ++k) weights.push_back(data.summand_weight(rank, from, token, k));
+    }
+  if (const auto r = write_values(cluster_, b.input_source, source); !r) return r;
+  if (const auto r = write_values(cluster_, b.topk_weights, weights); !r) return r;
+  if (const auto r = write_values(cluster_, b.matrix, rank_matrix(routing_)); !r) return r;
+  if (const auto r = write_values(cluster_, b.channel_offsets, channel_offsets(routing_, rank, s.channels()));
+      !r)
+    return r;
+  return write_values(cluster_, b.slot_record, slot_record(routing_, rank, s.channels()));
+}
+
+}  // namespace ptxwire::sim

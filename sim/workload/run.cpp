@@ -1,0 +1,206 @@
+#include "sim/workload/run.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+
+#include "models/machines/machine.hpp"
+#include "sim/workload/expectation.hpp"
+#include "sim/workload/intranode.hpp"
+#include "support/data_path.hpp"
+
+namespace ptxwire::sim {
+
+namespace {
+
+Expected<std::string> machine_path(const Scenario& scenario) {
+  std::error_code ignored;
+  if (std::filesystem::is_regular_file(scenario.machine, ignored)) return scenario.machine;
+  if (scenario.machine.find('/') == std::string::npos) {
+    std::string file = scenario.machine;
+    if (!file.ends_with(".toml")) file += ".toml";
+    if (auto found = find_data_file("models/machines/" + file)) return found;
+  }
+  return Error{.message = "no such machine file or machine name: '" + scenario.machine + "'",
+               .path = scenario.path,
+               .hint = "names are the files of models/machines without .toml, such as h800-node"};
+}
+
+Expected<models::Machine> load_scenario_machine(const Scenario& scenario, const RunOptions& options) {
+  const auto path = machine_path(scenario);
+  if (!path) return path.error();
+  auto machine = models::load_machine(*path);
+  if (!machine) return machine.error();
+  for (const std::string& parameter : scenario.machine_parameters) {
+    const size_t equals = std::min(parameter.find('='), parameter.size());
+    const std::string_view text = parameter;
+    const auto set = models::set_machine_parameter(*machine, text.substr(0, equals),
+                                                   text.substr(std::min(equals + 1, text.size())));
+    if (!set) return set.error();
+  }
+  if (options.untimed) models::make_untimed(*machine);
+  return machine;
+}
+
+RoutingShape routing_shape(const Scenario& s) {
+  return {.ranks = s.ranks,
+          .tokens = s.tokens,
+          .topk = s.topk,
+          .experts = s.experts,
+          .nodes = 1,
+          .pattern = s.routing,
+          .seed = s.seed};
+}
+
+/// Payload of the busiest GPU and direction over the rate of its links.
+double bound_us(const Routing& routing, const Scenario& s, const models::Machine& machine) {
+  uint64_t busiest_rows = 0;
+  for (uint32_t a = 0; a < s.ranks; ++a) {
+    uint64_t out = 0, in = 0;
+    for (uint32_t b = 0; b < s.ranks; ++b)
+      if (a != b) {
+        out += routing.count(a, b);
+        in += routing.count(b, a);
+      }
+    busiest_rows = std::max({busiest_rows, out, in});
+  }
+  const double rate = machine.nvlink.links_per_gpu * machine.nvlink.link_bytes_per_second;
+  return static_cast<double>(busiest_rows * s.row_bytes()) / rate * 1e6;
+}
+
+/// Duration of one launch of the timed call on rank 0 and on the slowest rank.
+KernelTime kernel_time(const RunReport& report, const std::vector<LaunchId>& launches) {
+  KernelTime time;
+  for (size_t rank = 0; rank < launches.size(); ++rank)
+    for (const LaunchReport& launch : report.launches)
+      if (launch.id == launches[rank]) {
+        const double us = (launch.finished - launch.started).us();
+        time.role = launch.role;
+        if (rank == 0) time.rank0_us = us;
+        time.max_us = std::max(time.max_us, us);
+      }
+  return time;
+}
+
+struct TimedRun {
+  std::vector<RankCall> calls;                 ///< of the timed call, per rank
+  RunReport report;                            ///< of the run that holds it
+  uint64_t warp_instructions = 0, events = 0;  ///< of all runs
+};
+
+Expected<TimedRun> run_calls(IntranodeNode& node, const RunLimits& limits) {
+  const Scenario& s = node.scenario();
+  TimedRun timed;
+  const auto run = [&]() -> Expected<void> {
+    auto report = node.cluster().run(limits);
+    if (!report) return report.error();
+    timed.report = std::move(*report);
+    timed.warp_instructions += timed.report.warp_instructions;
+    timed.events += timed.report.events;
+    return {};
+  };
+  for (uint32_t call = 0; call < s.calls; ++call) {
+    if (s.flush_l2 && call + 1 == s.calls) {
+      if (call > 0)
+        if (const auto done = run(); !done) return done.error();
+      node.cluster().flush_l2();
+      if (const auto delayed = node.enqueue_delay(); !delayed) return delayed.error();
+    }
+    auto enqueued = node.enqueue_call(call);
+    if (!enqueued) return enqueued.error();
+    timed.calls = std::move(*enqueued);
+  }
+  if (const auto done = run(); !done) return done.error();
+  return timed;
+}
+
+void fill_times(ScenarioResult& result, const IntranodeNode& node, TimedRun timed) {
+  const Scenario& s = node.scenario();
+  std::vector<LaunchId> notifies, mains;
+  for (uint32_t rank = 0; rank < s.ranks; ++rank) {
+    const RankCall& call = timed.calls[rank];
+    const double us = (node.cluster().event_time(call.end) - node.cluster().event_time(call.start)).us();
+    if (rank == 0) result.time_us = us;
+    result.time_us_max = std::max(result.time_us_max, us);
+    notifies.push_back(call.notify);
+    mains.push_back(call.main);
+  }
+  if (!(s.notify == NotifyMode::full && s.calls == 1))
+    result.kernels.push_back(kernel_time(timed.report, notifies));
+  result.kernels.push_back(kernel_time(timed.report, mains));
+
+  const Routing& routing = node.routing();
+  result.logical_bytes = routing.received(0) * s.row_bytes();
+  result.wire_bytes = (routing.received(0) - routing.count(0, 0)) * s.row_bytes();
+  const auto gb_per_s = [&](uint64_t bytes) {
+    return result.time_us > 0 ? static_cast<double>(bytes) / result.time_us * 1e-3 : 0.0;
+  };
+  result.logical_gb_per_s = gb_per_s(result.logical_bytes);
+  result.wire_gb_per_s = gb_per_s(result.wire_bytes);
+  result.bound_us = bound_us(routing, s, node.cluster().machine());
+  result.bound_share = result.time_us > 0 ? result.bound_us / result.time_us : 0;
+  result.warp_instructions = timed.warp_instructions;
+  result.events = timed.events;
+  result.timed = std::move(timed.report);
+}
+
+}  // namespace
+
+std::string_view result_state_name(ResultState state) {
+  switch (state) {
+    case ResultState::correct:
+      return "correct";
+    case ResultState::wrong:
+      return "wrong";
+    case ResultState::unchecked:
+      return "unchecked";
+  }
+  return "unchecked";
+}
+
+Expected<ScenarioResult> run_scenario(const Scenario& scenario, const RunOptions& options) {
+  const auto begin = std::chrono::steady_clock::now();
+  if (const auto valid = validate(scenario); !valid) return valid.error();
+  const auto machine = load_scenario_machine(scenario, options);
+  if (!machine) return machine.error();
+  auto cluster = Cluster::create(*machine, scenario.ranks);
+  if (!cluster) return cluster.error();
+  const Routing routing(routing_shape(scenario));
+  const TestData data(scenario.seed);
+  auto node = IntranodeNode::create(**cluster, scenario, routing, data);
+  if (!node) return node.error();
+
+  RunLimits limits;
+  limits.max_time = options.max_time;
+  limits.threads = options.threads;
+  limits.park_polls = options.park_polls;
+  limits.progress = options.progress;
+  auto timed = run_calls(**node, limits);
+  if (!timed) return timed.error();
+
+  ScenarioResult result;
+  fill_times(result, **node, std::move(*timed));
+  if (options.check_results) {
+    auto mismatch = scenario.kernel == KernelFamily::intranode_dispatch ? check_dispatch(**node, data)
+                                                                        : check_combine(**node, data);
+    if (!mismatch) return mismatch.error();
+    result.result = mismatch->empty() ? ResultState::correct : ResultState::wrong;
+    result.first_mismatch = std::move(*mismatch);
+  }
+  result.wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return result;
+}
+
+Expected<std::vector<std::string>> scenario_inputs(const Scenario& scenario) {
+  const auto machine = machine_path(scenario);
+  if (!machine) return machine.error();
+  const auto programs = scenario_programs(scenario);
+  if (!programs) return programs.error();
+  std::vector<std::string> paths = {*machine};
+  for (const std::string& path : {programs->main_path, programs->notify_path, programs->full_notify_path,
+                                  programs->layout_path, programs->delay_path})
+    if (!path.empty() && std::find(paths.begin(), paths.end(), path) == paths.end()) paths.push_back(path);
+  return paths;
+}
+
+}  // namespace ptxwire::sim

@@ -1,0 +1,161 @@
+#include "sim/workload/scenario.hpp"
+
+#include <toml++/toml.h>
+#include <filesystem>
+
+#include "models/machines/toml_file.hpp"
+#include "sim/workload/scenario_keys.hpp"
+#include "support/data_path.hpp"
+
+namespace ptxwire::sim {
+
+namespace {
+
+constexpr uint32_t kMaxRanks = 8;           ///< of the intranode kernels (kernels/src/comm.cuh)
+constexpr uint32_t kMaxTopk = 32;           ///< one lane of a warp each
+constexpr uint32_t kRowGranuleBytes = 512;  ///< 32 lanes of 16 bytes
+constexpr uint32_t kScaleGroup = 128;       ///< FP8 elements per scale factor
+/// Half a row must fit the staging buffer of a warp beside its mbarrier (kernels/src/dispatch_d.cu).
+constexpr uint32_t kMaxBulkRowBytes = 2 * (8192 - 16);
+constexpr std::string_view kMachinePrefix = "machine.";
+
+ScenarioValue written_value(const toml::node& node) {
+  using Kind = ScenarioValue::Kind;
+  if (const auto* text = node.as_string()) return {Kind::quoted, text->get()};
+  if (const auto* whole = node.as_integer()) return {Kind::whole, std::to_string(whole->get())};
+  if (const auto* real = node.as_floating_point()) return {Kind::real, std::to_string(real->get())};
+  if (const auto* boolean = node.as_boolean()) return {Kind::boolean, boolean->get() ? "true" : "false"};
+  return {Kind::real, node.is_array() ? "an array" : node.is_table() ? "a table" : "a date or time"};
+}
+
+Error located(Error error, const std::string& path, const toml::source_region& source) {
+  error.path = path;
+  error.line = source.begin.line;
+  error.column = source.begin.column;
+  return error;
+}
+
+Expected<void> read_machine_parameters(Scenario& scenario, const std::string& path, const toml::node& node) {
+  const toml::array* list = node.as_array();
+  if (list == nullptr)
+    return models::error_at(path, node.source(), "'machine_parameters' must be a list of \"key=value unit\"");
+  for (const toml::node& entry : *list) {
+    if (!entry.is_string())
+      return models::error_at(path, entry.source(),
+                              "'machine_parameters' must be a list of \"key=value unit\"");
+    scenario.machine_parameters.push_back(entry.as_string()->get());
+  }
+  return {};
+}
+
+Error refuse(const Scenario& scenario, std::string message, std::string hint = {}) {
+  return Error{.message = std::move(message), .path = scenario.path, .hint = std::move(hint)};
+}
+
+}  // namespace
+
+uint32_t Scenario::scales() const { return elements == ElementType::fp8 ? hidden / kScaleGroup : 0; }
+
+uint64_t Scenario::row_bytes() const {
+  return elements == ElementType::fp8 ? uint64_t{hidden} + uint64_t{scales()} * sizeof(float)
+                                      : uint64_t{2} * hidden;
+}
+
+Expected<Scenario> load_scenario(const std::string& path) {
+  const auto table = models::parse_toml_file(path);
+  if (!table) return table.error();
+  Scenario scenario;
+  scenario.path = path;
+  scenario.name = std::filesystem::path(path).stem().string();
+  for (const auto& [name, node] : *table) {
+    if (name.str() == "machine_parameters") {
+      if (const auto read = read_machine_parameters(scenario, path, node); !read) return read.error();
+      continue;
+    }
+    const auto key = find_scenario_key(name.str());
+    if (!key) return located(key.error(), path, name.source());
+    if (const auto set = (*key)->set(scenario, **key, written_value(node)); !set)
+      return located(set.error(), path, node.source());
+  }
+  if (const auto valid = validate(scenario); !valid) return valid.error();
+  return scenario;
+}
+
+Expected<std::string> find_scenario(const std::string& name_or_path) {
+  std::error_code ignored;
+  if (std::filesystem::is_regular_file(name_or_path, ignored)) return name_or_path;
+  if (name_or_path.find('/') == std::string::npos) {
+    std::string file = name_or_path;
+    if (!file.ends_with(".toml")) file += ".toml";
+    if (auto found = find_data_file("traces/scenarios/" + file)) return found;
+  }
+  return Error{.message = "no such scenario file or scenario name: " + name_or_path,
+               .path = name_or_path,
+               .hint = "names are the files of traces/scenarios without .toml"};
+}
+
+Expected<void> apply_override(Scenario& scenario, std::string_view assignment) {
+  const size_t equals = assignment.find('=');
+  if (equals == std::string_view::npos || equals == 0)
+    return Error{
+        .message = "'" + std::string(assignment) + "' is not of the form key=value", .path = {}, .hint = {}};
+  const std::string_view name = assignment.substr(0, equals), value = assignment.substr(equals + 1);
+  if (name.starts_with(kMachinePrefix)) {
+    scenario.machine_parameters.emplace_back(assignment.substr(kMachinePrefix.size()));
+    return {};
+  }
+  const auto key = find_scenario_key(name);
+  if (!key) return key.error();
+  return (*key)->set(scenario, **key, {ScenarioValue::Kind::text, std::string(value)});
+}
+
+Expected<void> validate(const Scenario& s) {
+  const auto number = [](uint64_t value) { return std::to_string(value); };
+  if (s.ranks != 2 && s.ranks != 4 && s.ranks != kMaxRanks)
+    return refuse(s, "'ranks' is " + number(s.ranks) + ", the intranode kernels take 2, 4 or 8");
+  if (s.sms == 0 || s.sms % 2 != 0)
+    return refuse(s, "'sms' is " + number(s.sms) + ", expected an even number: a channel is two CTAs");
+  if (s.experts == 0 || s.experts % s.ranks != 0)
+    return refuse(s, "'experts' is " + number(s.experts) + ", expected a multiple of the " + number(s.ranks) +
+                         " ranks");
+  if (s.topk == 0 || s.topk > kMaxTopk || s.topk > s.experts)
+    return refuse(s,
+                  "'topk' is " + number(s.topk) + ", expected 1 to " + number(std::min(kMaxTopk, s.experts)));
+  if (s.routing == RoutingPattern::all_to_one && s.topk > s.experts / s.ranks)
+    return refuse(s, "'routing' all_to_one needs topk <= experts / ranks");
+  if (s.chunk == 0 || s.chunk > s.ring_slots)
+    return refuse(
+        s, "'chunk' is " + number(s.chunk) + ", expected 1 to the " + number(s.ring_slots) + " ring_slots",
+        "a sender would wait for more free slots than the ring has");
+  if (s.calls == 0) return refuse(s, "'calls' is 0, expected at least 1");
+  const bool combine = s.kernel == KernelFamily::intranode_combine;
+  if (combine && s.elements == ElementType::fp8)
+    return refuse(s, "'elements' is fp8, but combine adds bf16 rows", "elements = \"bf16\"");
+  const uint64_t payload = uint64_t{s.hidden} * (s.elements == ElementType::fp8 ? 1 : 2);
+  if (payload == 0 || payload % kRowGranuleBytes != 0)
+    return refuse(s, "'hidden' is " + number(s.hidden) + ": rows of " + number(payload) +
+                         " bytes, expected a multiple of " + number(kRowGranuleBytes));
+  if (!combine && s.revision == KernelRevision::d && payload > kMaxBulkRowBytes)
+    return refuse(s, "'hidden' is " + number(s.hidden) + ": rows of " + number(payload) +
+                         " bytes do not fit the staging of revision d, at most " + number(kMaxBulkRowBytes));
+  return {};
+}
+
+std::vector<std::pair<std::string, std::string>> scenario_settings(const Scenario& scenario) {
+  std::vector<std::pair<std::string, std::string>> settings;
+  for (const ScenarioKey& key : scenario_key_table()) settings.emplace_back(key.name, key.get(scenario));
+  for (const std::string& parameter : scenario.machine_parameters) {
+    const size_t equals = parameter.find('=');
+    settings.emplace_back(std::string(kMachinePrefix) + parameter.substr(0, equals),
+                          equals == std::string::npos ? "" : parameter.substr(equals + 1));
+  }
+  return settings;
+}
+
+std::vector<ScenarioKeyInfo> scenario_keys() {
+  std::vector<ScenarioKeyInfo> keys;
+  for (const ScenarioKey& key : scenario_key_table()) keys.push_back({key.name, key.accepts, key.meaning});
+  return keys;
+}
+
+}  // namespace ptxwire::sim

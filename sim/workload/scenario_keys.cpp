@@ -1,0 +1,185 @@
+#include "sim/workload/scenario_keys.hpp"
+
+#include <array>
+#include <cmath>
+#include <concepts>
+#include <limits>
+#include <utility>
+
+#include "models/machines/quantity.hpp"
+#include "support/nearest.hpp"
+
+namespace ptxwire::sim {
+
+namespace {
+
+using Kind = ScenarioValue::Kind;
+
+Error wrong_value(const ScenarioKey& key, const ScenarioValue& value, std::string_view expected) {
+  std::string message = "'";
+  message.append(key.name).append("' is '").append(value.text).append("', expected ").append(expected);
+  return Error{.message = std::move(message), .path = {}, .hint = {}};
+}
+
+// --- Kinds of values: parse_value(key, value, out) and write_value(in)
+// ---------------------------------------------
+
+/// Largest count: what the kernels' int parameters hold.
+constexpr double kLargestCount = std::numeric_limits<int32_t>::max();
+/// Largest integer that a double, through which numbers with units are read, holds exactly.
+constexpr double kLargestSeed = 9007199254740992.0;
+
+Expected<void> parse_count(const ScenarioKey& key, const ScenarioValue& value, double largest, double& out) {
+  const std::string expected =
+      "a whole number" + (key.accepts.empty() ? "" : " of " + std::string(key.accepts));
+  if (value.kind == Kind::real || value.kind == Kind::boolean) return wrong_value(key, value, expected);
+  const auto quantity = models::split_quantity(value.text);
+  if (!quantity) return wrong_value(key, value, expected);
+  if (!quantity->unit.empty() && quantity->unit != key.accepts) {
+    Error error = wrong_value(key, value, expected);
+    error.message = "unit '" + std::string(quantity->unit) + "' does not fit '" + std::string(key.name) +
+                    "', expected " + expected;
+    return error;
+  }
+  if (quantity->value < 0) return wrong_value(key, value, expected + ", not a negative one");
+  if (quantity->value != std::floor(quantity->value)) return wrong_value(key, value, expected);
+  if (quantity->value > largest)
+    return wrong_value(key, value,
+                       expected + " of at most " + std::to_string(static_cast<uint64_t>(largest)));
+  out = quantity->value;
+  return {};
+}
+
+template <std::unsigned_integral T>
+requires(!std::same_as<T, bool>) Expected<void> parse_value(const ScenarioKey& key,
+                                                            const ScenarioValue& value, T& out) {
+  double number = 0;
+  const auto parsed = parse_count(key, value, sizeof(T) == 8 ? kLargestSeed : kLargestCount, number);
+  if (parsed) out = static_cast<T>(number);
+  return parsed;
+}
+template <std::unsigned_integral T>
+requires(!std::same_as<T, bool>) std::string write_value(T value) { return std::to_string(value); }
+
+Expected<void> parse_value(const ScenarioKey& key, const ScenarioValue& value, bool& out) {
+  const bool fits = value.kind == Kind::boolean || value.kind == Kind::text;
+  if (!fits || (value.text != "true" && value.text != "false"))
+    return wrong_value(key, value, "true or false");
+  out = value.text == "true";
+  return {};
+}
+std::string write_value(bool value) { return value ? "true" : "false"; }
+
+Expected<void> parse_value(const ScenarioKey& key, const ScenarioValue& value, std::string& out) {
+  if (value.kind != Kind::quoted && value.kind != Kind::text)
+    return wrong_value(key, value, "text in quotes");
+  out = value.text;
+  return {};
+}
+std::string write_value(const std::string& value) { return value; }
+
+template <typename Enum>
+struct Names;
+template <>
+struct Names<KernelFamily> {
+  static constexpr std::array<std::string_view, 2> kWords = {"intranode_dispatch", "intranode_combine"};
+};
+template <>
+struct Names<KernelRevision> {
+  static constexpr std::array<std::string_view, 2> kWords = {"a", "d"};
+};
+template <>
+struct Names<PayloadHints> {
+  static constexpr std::array<std::string_view, 4> kWords = {"standard", "no_prefetch", "plain", "volatile"};
+};
+template <>
+struct Names<ElementType> {
+  static constexpr std::array<std::string_view, 2> kWords = {"fp8", "bf16"};
+};
+template <>
+struct Names<RoutingPattern> {
+  static constexpr std::array<std::string_view, 4> kWords = {"random", "all_to_one", "none_to_last",
+                                                             "masked"};
+};
+template <>
+struct Names<NotifyMode> {
+  static constexpr std::array<std::string_view, 2> kWords = {"cached", "full"};
+};
+
+template <typename Enum>
+requires std::is_enum_v<Enum> Expected<void> parse_value(const ScenarioKey& key, const ScenarioValue& value,
+                                                         Enum& out) {
+  const auto& words = Names<Enum>::kWords;
+  if (value.kind == Kind::quoted || value.kind == Kind::text)
+    for (size_t i = 0; i < words.size(); ++i)
+      if (value.text == words[i]) {
+        out = static_cast<Enum>(i);
+        return {};
+      }
+  Error error = wrong_value(key, value, "one of: " + std::string(key.accepts));
+  if (const std::string meant = nearest(value.text, words); !meant.empty())
+    error.hint = "did you mean '" + meant + "'?";
+  return error;
+}
+template <typename Enum>
+requires std::is_enum_v<Enum> std::string write_value(Enum value) {
+  return std::string(Names<Enum>::kWords[static_cast<size_t>(value)]);
+}
+
+template <auto kMember>
+constexpr ScenarioKey key(std::string_view name, std::string_view accepts, std::string_view meaning) {
+  return {name, accepts, meaning,
+          [](Scenario& scenario, const ScenarioKey& self, const ScenarioValue& value) {
+            return parse_value(self, value, scenario.*kMember);
+          },
+          [](const Scenario& scenario) { return write_value(scenario.*kMember); }};
+}
+
+constexpr std::array kTable = {
+    key<&Scenario::machine>("machine", "", "machine file by name or path"),
+    key<&Scenario::kernel>("kernel", "intranode_dispatch, intranode_combine", "what is run and timed"),
+    key<&Scenario::revision>("revision", "a, d", "state of the kernels: copies by registers or bulk copies"),
+    key<&Scenario::hints>("hints", "standard, no_prefetch, plain, volatile",
+                          "cache hints of payload accesses"),
+    key<&Scenario::elements>("elements", "fp8, bf16", "element type of the rows"),
+    key<&Scenario::ranks>("ranks", "ranks", "GPUs, one rank each"),
+    key<&Scenario::tokens>("tokens", "tokens", "tokens per rank"),
+    key<&Scenario::hidden>("hidden", "elements", "elements per row"),
+    key<&Scenario::topk>("topk", "experts", "experts per token"),
+    key<&Scenario::experts>("experts", "experts", "experts on all ranks together"),
+    key<&Scenario::sms>("sms", "SMs", "CTAs of the main kernel, two per channel"),
+    key<&Scenario::chunk>("chunk", "rows", "rows a sender writes before it publishes them"),
+    key<&Scenario::ring_slots>("ring_slots", "rows", "rows that a ring holds"),
+    key<&Scenario::routing>("routing", "random, all_to_one, none_to_last, masked", "who gets the tokens"),
+    key<&Scenario::seed>("seed", "", "of the routing and the data"),
+    key<&Scenario::send_topk>("send_topk", "", "whether expert indices and weights travel with the rows"),
+    key<&Scenario::notify>("notify", "cached, full", "whether the first call counts on the GPUs"),
+    key<&Scenario::calls>("calls", "calls", "calls back to back; the last one is timed"),
+    key<&Scenario::flush_l2>("flush_l2", "", "whether L2 is emptied before the timed call"),
+    key<&Scenario::ptx>("ptx", "", "file with the main kernel, in place of ours"),
+    key<&Scenario::entry>("entry", "", "name of the main kernel in it"),
+    key<&Scenario::notify_ptx>("notify_ptx", "", "file with the cached notify kernel, in place of ours"),
+    key<&Scenario::notify_entry>("notify_entry", "", "name of the cached notify kernel in it"),
+};
+
+}  // namespace
+
+std::span<const ScenarioKey> scenario_key_table() { return kTable; }
+
+Expected<const ScenarioKey*> find_scenario_key(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const ScenarioKey& known : kTable) {
+    if (known.name == name) return &known;
+    names.push_back(known.name);
+  }
+  Error error{.message = "unknown key '" + std::string(name) + "' of a scenario", .path = {}, .hint = {}};
+  if (const std::string meant = nearest(name, names); !meant.empty()) {
+    error.hint = "did you mean '" + meant + "'?";
+  } else {
+    error.hint = "known keys:";
+    for (const std::string_view known : names) error.hint.append(" ").append(known);
+  }
+  return error;
+}
+
+}  // namespace ptxwire::sim
