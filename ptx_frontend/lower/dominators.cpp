@@ -8,17 +8,17 @@ namespace {
 
 using Graph = boost::adjacency_list<boost::vecS, boost::vecS, boost::bidirectionalS>;
 
-/// Marks everything that reaches `start` along the reversed edges in `predecessors`.
-void mark_reaching(const VertexList& predecessors, uint32_t start, std::vector<bool>& marked) {
+/// Marks everything that `edges` lead to from `start`, itself included.
+void mark_reachable(const VertexList& edges, uint32_t start, std::vector<bool>& marked) {
   std::vector<uint32_t> work = {start};
   marked[start] = true;
   while (!work.empty()) {
     const uint32_t vertex = work.back();
     work.pop_back();
-    for (const uint32_t from : predecessors.of(vertex)) {
-      if (marked[from]) continue;
-      marked[from] = true;
-      work.push_back(from);
+    for (const uint32_t to : edges.of(vertex)) {
+      if (marked[to]) continue;
+      marked[to] = true;
+      work.push_back(to);
     }
   }
 }
@@ -35,10 +35,14 @@ VertexList with_edges(const VertexList& list, const std::vector<VertexList::Reco
 }  // namespace
 
 std::vector<uint32_t> immediate_dominators(const VertexList& successors, uint32_t root) {
+  // Boost 1.74 takes an unreachable predecessor for the root, so edges from such vertices are left out.
+  std::vector<bool> reachable(successors.size(), false);
+  mark_reachable(successors, root, reachable);
   std::vector<std::pair<uint32_t, uint32_t>> edges;
   edges.reserve(successors.item_count());
   for (uint32_t vertex = 0; vertex < successors.size(); ++vertex)
-    for (const uint32_t to : successors.of(vertex)) edges.emplace_back(vertex, to);
+    for (const uint32_t to : successors.of(vertex))
+      if (reachable[vertex]) edges.emplace_back(vertex, to);
   const Graph graph(edges.begin(), edges.end(), successors.size());
   std::vector<size_t> parents(successors.size(), Graph::null_vertex());
   boost::lengauer_tarjan_dominator_tree(
@@ -57,12 +61,12 @@ std::vector<uint32_t> immediate_post_dominators(const ControlFlowGraph& graph) {
   VertexList reversed = with_edges(graph.predecessors, virtual_edges);
 
   std::vector<bool> reaches_exit(graph.vertex_count(), false);
-  mark_reaching(reversed, graph.exit(), reaches_exit);
+  mark_reachable(reversed, graph.exit(), reaches_exit);
   std::vector<VertexList::Record> loop_edges;
   for (uint32_t block = graph.exit(); block-- > 0;) {
     if (reaches_exit[block]) continue;
     loop_edges.emplace_back(graph.exit(), block);
-    mark_reaching(reversed, block, reaches_exit);
+    mark_reachable(reversed, block, reaches_exit);
   }
   if (!loop_edges.empty()) reversed = with_edges(reversed, loop_edges);
   return immediate_dominators(reversed, graph.exit());

@@ -108,6 +108,10 @@ void FunctionLowering::set_address(PendingOp& pending, size_t k, const Operand& 
 /// last.
 void FunctionLowering::lower_plain(const Instruction& instruction, size_t destinations) {
   PendingOp pending = start(instruction);
+  // The parameters of a .func lie in its frame.
+  if (instruction.opcode == Opcode::cvta && !function_.is_entry &&
+      instruction.modifiers.space == Space::param)
+    pending.op.modifiers.space = Space::local;
   const auto& operands = instruction.operands;
   size_t next = 0;
   if (destinations == 1 && !operands.empty()) {
