@@ -149,7 +149,7 @@ class Check {
 }  // namespace
 
 bool CheckedRow::failed() const {
-  return outcome.result == ResultCheck::wrong || (max_error_pct && std::abs(error_pct) > *max_error_pct);
+  return outcome.result == ResultState::wrong || (max_error_pct && std::abs(error_pct) > *max_error_pct);
 }
 
 bool CheckReport::passed() const {

@@ -9,19 +9,10 @@
 #include <vector>
 
 #include "sim/study/bottleneck.hpp"
+#include "sim/workload/run.hpp"
 #include "support/error.hpp"
 
 namespace ptxwire::sim {
-
-enum class ResultCheck : uint8_t { correct, wrong, unchecked };
-std::string_view result_check_name(ResultCheck result);
-
-/// One launch of the timed call on rank 0.
-struct KernelTime {
-  std::string name;
-  double start_us = 0;  ///< first CTA placed, from the start event of the timed call
-  double time_us = 0;   ///< first CTA placed to last CTA done and drained
-};
 
 struct Outcome {
   std::string scenario;               ///< name of the scenario file
@@ -34,9 +25,9 @@ struct Outcome {
   double bound_share = 0;             ///< bound_us / time_us
   uint64_t warp_instructions = 0;
   uint64_t events = 0;
-  ResultCheck result = ResultCheck::unchecked;
-  std::string mismatch;  ///< first wrong value, if result is wrong
-  std::vector<KernelTime> kernels;
+  ResultState result = ResultState::unchecked;
+  std::string mismatch;             ///< first wrong value, if result is wrong
+  std::vector<KernelTime> kernels;  ///< of the timed call
   Bottleneck bottleneck;
   double wall_s = 0;            ///< of the run that computed it
   uint64_t peak_rss_bytes = 0;  ///< of the process that computed it

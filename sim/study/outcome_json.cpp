@@ -57,10 +57,10 @@ Bottleneck bottleneck_of(const json& entry) {
   return bottleneck;
 }
 
-ResultCheck result_of(const std::string& word) {
-  if (word == result_check_name(ResultCheck::correct)) return ResultCheck::correct;
-  if (word == result_check_name(ResultCheck::wrong)) return ResultCheck::wrong;
-  return ResultCheck::unchecked;
+ResultState result_of(const std::string& word) {
+  if (word == result_state_name(ResultState::correct)) return ResultState::correct;
+  if (word == result_state_name(ResultState::wrong)) return ResultState::wrong;
+  return ResultState::unchecked;
 }
 
 Outcome outcome_of(const json& entry) {
@@ -80,29 +80,17 @@ Outcome outcome_of(const json& entry) {
                   .wall_s = entry.at("wall_s"),
                   .peak_rss_bytes = entry.at("peak_rss_bytes")};
   for (const json& kernel : entry.at("kernels")) {
-    outcome.kernels.push_back({kernel.at("name"), kernel.at("start_us"), kernel.at("time_us")});
+    outcome.kernels.push_back({kernel.at("role"), kernel.at("rank0_us"), kernel.at("max_us")});
   }
   return outcome;
 }
 
 }  // namespace
 
-std::string_view result_check_name(ResultCheck result) {
-  switch (result) {
-    case ResultCheck::correct:
-      return "correct";
-    case ResultCheck::wrong:
-      return "wrong";
-    case ResultCheck::unchecked:
-      return "unchecked";
-  }
-  return "unchecked";
-}
-
 json to_json(const Outcome& outcome) {
   json kernels = json::array();
   for (const KernelTime& kernel : outcome.kernels) {
-    kernels.push_back({{"name", kernel.name}, {"start_us", kernel.start_us}, {"time_us", kernel.time_us}});
+    kernels.push_back({{"role", kernel.role}, {"rank0_us", kernel.rank0_us}, {"max_us", kernel.max_us}});
   }
   return {{"scenario", outcome.scenario},
           {"settings", outcome.settings},
@@ -114,7 +102,7 @@ json to_json(const Outcome& outcome) {
           {"bound_share", outcome.bound_share},
           {"warp_instructions", outcome.warp_instructions},
           {"events", outcome.events},
-          {"result", result_check_name(outcome.result)},
+          {"result", result_state_name(outcome.result)},
           {"mismatch", outcome.mismatch},
           {"kernels", std::move(kernels)},
           {"bottleneck", bottleneck_json(outcome.bottleneck)},

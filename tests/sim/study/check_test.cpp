@@ -62,7 +62,7 @@ TEST_CASE("check: a row beyond its threshold fails, one at it does not") {
 
 TEST_CASE("check: wrong values fail a row however good its time is") {
   FakeRunner runner;
-  runner.result = ResultCheck::wrong;
+  runner.result = ResultState::wrong;
   CHECK_FALSE(checked(suite_of("[[rows]]\nids = ['*']\n"), {timed_row("a", "s", 10)}, runner).passed());
 }
 

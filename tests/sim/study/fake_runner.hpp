@@ -12,7 +12,7 @@ namespace ptxwire::sim {
 class FakeRunner final : public Runner {
  public:
   int runs = 0;
-  ResultCheck result = ResultCheck::correct;
+  ResultState result = ResultState::correct;
   std::string version = "1";
 
   Expected<std::string> fingerprint(const Job& job) override {
@@ -30,7 +30,7 @@ class FakeRunner final : public Runner {
       if (setting.starts_with("chunk=")) outcome.time_us += std::stod(setting.substr(6));
     }
     outcome.result = result;
-    outcome.kernels = {{"k", 0.5, outcome.time_us}};
+    outcome.kernels = {{"k", 0.5, 0.75}};
     return outcome;
   }
 };

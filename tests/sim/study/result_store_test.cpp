@@ -141,7 +141,7 @@ TEST_CASE("caching runner: same fingerprint runs once, another one again") {
   CHECK(second->time_us == first->time_us);
   CHECK(second->settings == first->settings);
   REQUIRE(second->kernels.size() == 1);
-  CHECK(second->kernels[0].start_us == 0.5);
+  CHECK(second->kernels[0].rank0_us == 0.5);
 
   REQUIRE(runner.run({.scenario = "s", .settings = {"chunk=4"}}, {}));
   CHECK(inner.runs == 2);

@@ -1,0 +1,165 @@
+#include "sim/report/run_report.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "sim/report/table.hpp"
+
+namespace ptxwire::sim {
+namespace {
+
+using nlohmann::json;
+
+constexpr size_t kTextColumn = 14;  // where the text of a "name  text" line starts
+constexpr size_t kShownWaits = 4;
+
+std::string line(const std::string& name, const std::string& text) {
+  std::string start = "  " + name;
+  start.resize(kTextColumn, ' ');
+  return start + wrapped(text, kTextColumn, kReportWidth - kTextColumn);
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
+  return text;
+}
+
+std::string result_words(const Outcome& outcome) {
+  switch (outcome.result) {
+    case ResultState::correct:
+      return "correct: every value compared";
+    case ResultState::wrong:
+      return "WRONG: " + outcome.mismatch;
+    case ResultState::unchecked:
+      return "unchecked";
+  }
+  return "unchecked";
+}
+
+std::string kernels_text(const std::vector<KernelTime>& kernels) {
+  std::string text;
+  for (const KernelTime& kernel : kernels) {
+    text += (text.empty() ? "" : ", ") + kernel.role + ' ' + fixed(kernel.rank0_us, 1) + " us";
+    if (kernel.max_us > kernel.rank0_us) text += " (slowest " + fixed(kernel.max_us, 1) + ')';
+  }
+  return text;
+}
+
+std::string waits_text(const RoleProfile& role) {
+  std::string text;
+  for (size_t i = 0; i < std::min(kShownWaits, role.waits.size()); ++i) {
+    const WaitShare& wait = role.waits[i];
+    text += (text.empty() ? "" : ", ") + wait.reason + ' ' + share_percent(wait.share) + " (" +
+            fixed(wait.us, wait.us < 10 ? 1 : 0) + " us)";
+  }
+  return text;
+}
+
+std::string resources_text(const Bottleneck& bottleneck) {
+  Table table({{"resource"}, {"mean", Align::right}, {"peak", Align::right}});
+  for (const ResourceUse& use : bottleneck.resources) {
+    table.add({use.name, share_percent(use.mean), share_percent(use.peak)});
+  }
+  return table.empty() ? "" : '\n' + table.text(2);
+}
+
+std::string roles_text(const Bottleneck& bottleneck) {
+  Table table({{"warps of"}, {"count", Align::right}, {"spent their time on (share, us per warp)"}});
+  for (const RoleProfile& role : bottleneck.roles) {
+    table.add({role.kernel + ", " + role.role, std::to_string(role.warps), waits_text(role)});
+  }
+  return table.empty() ? "" : '\n' + table.text(2);
+}
+
+std::string path_text(const Bottleneck& bottleneck) {
+  if (bottleneck.path.empty()) return "";
+  std::string text = "\n  chain of waits, from what ended last\n";
+  for (size_t i = 0; i < bottleneck.path.size(); ++i) {
+    const PathStep& step = bottleneck.path[i];
+    text += "  " + std::to_string(i + 1) + "  " +
+            wrapped(step.where + ": " + step.reason + ' ' + share_percent(step.share) + ", waiting for " +
+                        step.leads_to,
+                    5, kReportWidth - 5);
+  }
+  return text;
+}
+
+std::string cost_words(const Outcome& outcome) {
+  std::string text = duration(outcome.wall_s) + " wall, " +
+                     bytes(static_cast<double>(outcome.peak_rss_bytes)) + " memory, " +
+                     count(static_cast<double>(outcome.warp_instructions)) + " warp instructions, " +
+                     count(static_cast<double>(outcome.events)) + " events";
+  if (outcome.from_cache) text += "; taken from the cache, nothing was simulated now";
+  return text;
+}
+
+}  // namespace
+
+std::string run_text(const Outcome& outcome) {
+  std::string text = outcome.scenario + "  " + joined(outcome.settings);
+  text.erase(text.find_last_not_of(' ') + 1);
+  text = wrapped(text, 2);
+  text += line("result", result_words(outcome));
+  text += line("time", fixed(outcome.time_us, 1) + " us on rank 0, " + fixed(outcome.time_us_max, 1) +
+                           " us on the slowest (simulated)");
+  text += line("bandwidth", fixed(outcome.logical_gb_per_s, 1) + " GB/s logical, " +
+                                fixed(outcome.wire_gb_per_s, 1) + " GB/s on NVLink");
+  text += line("bound", fixed(outcome.bound_us, 1) + " us at the full rate of the links: " +
+                            share_percent(outcome.bound_share) + " of it reached");
+  if (!outcome.kernels.empty()) text += line("kernels", kernels_text(outcome.kernels));
+  text += line("bottleneck", outcome.bottleneck.binding);
+  text += resources_text(outcome.bottleneck) + roles_text(outcome.bottleneck) + path_text(outcome.bottleneck);
+  return text + '\n' + line("cost", cost_words(outcome));
+}
+
+std::string run_json(const Outcome& outcome) {
+  json document = to_json(outcome);
+  // The documented key `bottleneck` is the one-line answer; what it was read from stands beside it.
+  document["bottleneck_detail"] = document["bottleneck"];
+  document["bottleneck"] = outcome.bottleneck.binding;
+  document["from_cache"] = outcome.from_cache;
+  return document.dump(2) + '\n';
+}
+
+std::string predict_text(const Prediction& prediction) {
+  const Outcome& base = prediction.base;
+  const Outcome& changed = prediction.changed;
+  Table table({{""}, {"base", Align::right}, {"changed", Align::right}, {"change", Align::right}});
+  const auto add = [&](const std::string& name, double before, double after) {
+    const std::string change = before != 0 ? signed_percent(100 * (after - before) / before) : "";
+    table.add({name, fixed(before, 1), fixed(after, 1), change});
+  };
+  add("time, us", base.time_us, changed.time_us);
+  add("slowest rank, us", base.time_us_max, changed.time_us_max);
+  add("logical GB/s", base.logical_gb_per_s, changed.logical_gb_per_s);
+  add("on NVLink, GB/s", base.wire_gb_per_s, changed.wire_gb_per_s);
+  add("share of bound, %", 100 * base.bound_share, 100 * changed.bound_share);
+  std::string text = wrapped(base.scenario + "  " + joined(base.settings), 2);
+  text += wrapped("changed to  " + joined(changed.settings), 2) + '\n' + table.text(2) + '\n';
+  text += line("bound by", "base: " + base.bottleneck.binding);
+  text += line("", "changed: " + changed.bottleneck.binding);
+  text += line("interval", "none: there is no calibration whose coverage was measured");
+  text += line("result", "base " + std::string(result_state_name(base.result)) + ", changed " +
+                             std::string(result_state_name(changed.result)));
+  if (base.from_cache || changed.from_cache) {
+    const bool both = base.from_cache && changed.from_cache;
+    text += line("cache", both ? "both taken from the cache, nothing was simulated now"
+                               : (base.from_cache ? "the base was taken from the cache"
+                                                  : "the changed run was taken from the cache"));
+  }
+  return text;
+}
+
+std::string predict_json(const Prediction& prediction) {
+  const auto optional = [](const auto& value) { return value ? json(*value) : json(nullptr); };
+  const json document = {
+      {"base", json::parse(run_json(prediction.base))},
+      {"changed", json::parse(run_json(prediction.changed))},
+      {"delta_pct", prediction.delta_pct},
+      {"interval_pct", {optional(prediction.interval_low_pct), optional(prediction.interval_high_pct)}},
+      {"in_range", optional(prediction.in_range)}};
+  return document.dump(2) + '\n';
+}
+
+}  // namespace ptxwire::sim

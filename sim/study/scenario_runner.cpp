@@ -1,0 +1,120 @@
+#include "sim/study/scenario_runner.hpp"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+
+#include "models/machines/machine.hpp"
+#include "sim/study/content_hash.hpp"
+#include "sim/study/text_file.hpp"
+#include "sim/workload/run.hpp"
+#include "sim/workload/scenario.hpp"
+
+namespace ptxwire::sim {
+namespace {
+
+Expected<Scenario> scenario_of(const Job& job) {
+  Expected<std::string> path = find_scenario(job.scenario);
+  if (!path) return path.error();
+  Expected<Scenario> scenario = load_scenario(*path);
+  if (!scenario) return scenario;
+  if (!job.machine.empty()) scenario->machine = job.machine;
+  for (const std::string& setting : job.settings) {
+    if (Expected<void> applied = apply_override(*scenario, setting); !applied) return applied.error();
+  }
+  if (Expected<void> valid = validate(*scenario); !valid) return valid.error();
+  return scenario;
+}
+
+/// Turns the simulated time of the run at hand into a share of all runs. The whole is an estimate that serves
+/// the time left on a progress line and nothing else.
+class ProgressEstimate {
+ public:
+  explicit ProgressEstimate(const Scenario& scenario) {
+    // Rows that leave a rank: distinct ranks of a token, counted generously as top-k; half of the CTAs send,
+    // each some 40 GB/s where the links let it.
+    const models::NvlinkParameters typical;
+    const double links = typical.links_per_gpu * typical.link_bytes_per_second * 0.7;
+    const double rate = std::min(links, 40e9 * std::max(1U, scenario.channels()));
+    const double rows = static_cast<double>(scenario.tokens) * std::min(scenario.topk, scenario.ranks) * 0.66;
+    expected_us_ = 30 + rows * static_cast<double>(scenario.row_bytes()) / rate * 1e6;
+    runs_ = std::max(1U, scenario.calls);
+  }
+
+  /// Never goes back, never reaches 1.
+  double share(Picoseconds now) {
+    if (now < last_) ++run_;
+    last_ = now;
+    const double in_run = std::min(now.us() / expected_us_, 0.98);
+    share_ = std::max(share_, std::min((run_ + in_run) / runs_, 0.98));
+    return share_;
+  }
+
+ private:
+  double expected_us_ = 1, runs_ = 1, run_ = 0, share_ = 0;
+  Picoseconds last_{};
+};
+
+uint64_t peak_rss_bytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<uint64_t>(usage.ru_maxrss) * 1024;  // Linux counts KiB
+}
+
+Outcome outcome_of(const Job& job, const Scenario& scenario, const ScenarioResult& result) {
+  return {.scenario = scenario.name,
+          .settings = job.settings,
+          .time_us = result.time_us,
+          .time_us_max = result.time_us_max,
+          .logical_gb_per_s = result.logical_gb_per_s,
+          .wire_gb_per_s = result.wire_gb_per_s,
+          .bound_us = result.bound_us,
+          .bound_share = result.bound_share,
+          .warp_instructions = result.warp_instructions,
+          .events = result.events,
+          .result = result.result,
+          .mismatch = result.first_mismatch,
+          .kernels = result.kernels,
+          .bottleneck = find_bottleneck(result.timed),
+          .wall_s = result.wall_s,
+          .peak_rss_bytes = peak_rss_bytes()};
+}
+
+}  // namespace
+
+Expected<std::string> ScenarioRunner::fingerprint(const Job& job) {
+  const Expected<Scenario> scenario = scenario_of(job);
+  if (!scenario) return scenario.error();
+  ContentHash hash;
+  hash.add(build_id_).add(job.check_results ? "checked" : "unchecked");
+  for (const auto& [key, value] : scenario_settings(*scenario)) hash.add(key).add(value);
+  const Expected<std::vector<std::string>> inputs = scenario_inputs(*scenario);
+  if (!inputs) return inputs.error();
+  for (const std::string& path : *inputs) {
+    const Expected<std::string> text = read_whole_file(path);
+    if (!text) return text.error();
+    hash.add(*text);
+  }
+  return hash.hex();
+}
+
+Expected<Outcome> ScenarioRunner::run(const Job& job, const JobControl& control) {
+  const Expected<Scenario> scenario = scenario_of(job);
+  if (!scenario) return scenario.error();
+  RunOptions options{.threads = control.threads, .check_results = job.check_results};
+  if (control.max_time_us > 0) options.max_time = models::microseconds(control.max_time_us);
+  ProgressEstimate estimate(*scenario);
+  if (control.progress) {
+    options.progress = [&](Picoseconds now) { return control.progress(estimate.share(now)); };
+  }
+  const Expected<ScenarioResult> result = run_scenario(*scenario, options);
+  if (!result) return result.error();
+  return outcome_of(job, *scenario, *result);
+}
+
+std::string executable_build_id() {
+  const Expected<std::string> content = read_whole_file("/proc/self/exe");
+  return ContentHash().add(content ? *content : "").hex();
+}
+
+}  // namespace ptxwire::sim

@@ -1,0 +1,27 @@
+// The runner that simulates: scenario files through sim/workload.
+#pragma once
+
+#include <string>
+
+#include "sim/study/runner.hpp"
+
+namespace ptxwire::sim {
+
+class ScenarioRunner final : public Runner {
+ public:
+  /// `build_id` names the program that simulates, so that results of another build are not taken for its own.
+  explicit ScenarioRunner(std::string build_id) : build_id_(std::move(build_id)) {}
+
+  /// A hash of the build, every setting of the scenario, the content of every file it reads (PTX, machine,
+  /// topology) and whether results are compared. The scenario's own name and path are not part of it.
+  Expected<std::string> fingerprint(const Job& job) override;
+  Expected<Outcome> run(const Job& job, const JobControl& control) override;
+
+ private:
+  std::string build_id_;
+};
+
+/// A hash of the running executable's file; of nothing where the system does not say which file that is.
+std::string executable_build_id();
+
+}  // namespace ptxwire::sim
