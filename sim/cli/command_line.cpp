@@ -1,0 +1,244 @@
+#include "sim/cli/command_line.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+#include <sstream>
+#include <string_view>
+
+#include "support/nearest.hpp"
+
+namespace ptxwire::cli {
+namespace {
+
+constexpr std::string_view kAbout =
+    "Simulates PTX communication kernels on modelled GPU nodes: runs the kernels' own PTX, checks what they "
+    "compute,\n"
+    "and predicts how long they take and what bounds them.";
+constexpr std::string_view kFooter =
+    "Exit codes: 0 done; 1 a wrong result, an error beyond its threshold, or errors in PTX; 2 bad input; 130 "
+    "stopped.\n"
+    "Results of check and predict are kept in ${PTXWIRE_CACHE:-.cache}/results.sqlite and not computed "
+    "twice.";
+
+constexpr std::array<std::string_view, 8> kLaterCommands = {"tune",    "sweep",    "calibrate", "diff",
+                                                            "measure", "annotate", "report",    "topology"};
+struct LaterOption {
+  std::string_view command, option;
+};
+constexpr std::array<LaterOption, 2> kLaterOptions = {{{"run", "--trace"}, {"check", "--junit"}}};
+
+Error not_in_this_version(std::string_view what) {
+  return Error{.message = "'" + std::string(what) + "' is not in this version of ptxwire"};
+}
+
+/// The parser and the places it fills.
+class Parser {
+ public:
+  Parser() {
+    app_.set_version_flag("--version", "ptxwire " PTXWIRE_VERSION);
+    app_.require_subcommand(1);
+    app_.footer(std::string(kFooter));
+    app_.get_formatter()->column_width(34);
+    add_check();
+    add_run();
+    add_predict();
+    add_lint();
+    add_machine();
+  }
+
+  Expected<Invocation> parse(int argc, const char* const* argv) {
+    const std::vector<std::string_view> words(argv + std::min(argc, 1), argv + argc);
+    if (const std::optional<Error> later = refuse_later(words)) return *later;
+    try {
+      app_.parse(argc, argv);
+    } catch (const CLI::Success& help) {  // --help and --version
+      std::ostringstream text, unused;
+      app_.exit(help, text, unused);
+      return Invocation{.command = TextCommand{text.str()}};
+    } catch (const CLI::ParseError& failed) {
+      return explain(failed, words);
+    }
+    return result();
+  }
+
+ private:
+  void add_common(CLI::App* command, std::string& json, uint32_t& threads, bool& check_results) {
+    command
+        ->add_option("--json", json, "Write the result as JSON; '-' for standard output instead of the table")
+        ->type_name("FILE");
+    command
+        ->add_option("--threads", threads,
+                     "Threads of the simulation; 0: all cores. Results do not depend on it")
+        ->type_name("N");
+    command->add_flag_callback(
+        "--no-check", [&check_results] { check_results = false; },
+        "Do not compare what the kernels compute with the expectation");
+    command->add_flag("--progress", progress_, "Show progress although standard error is no terminal");
+  }
+
+  void add_scenario(CLI::App* command, ScenarioOptions& options) {
+    command->add_option("scenario", options.scenario, "Scenario file, or a name in traces/scenarios")
+        ->required()
+        ->type_name("SCENARIO");
+    command->add_option("--machine", options.machine, "Machine file, or a name in models/machines")
+        ->type_name("MACHINE");
+    command
+        ->add_option("--max-time", options.max_time_us,
+                     "Stop with an error after this simulated time, as in '50 ms'")
+        ->transform(CLI::AsNumberWithUnit(std::map<std::string, double>{{"us", 1}, {"ms", 1e3}, {"s", 1e6}},
+                                          CLI::AsNumberWithUnit::UNIT_REQUIRED, "TIME"))
+        ->type_name("TIME");
+    add_common(command, options.json, options.threads, options.check_results);
+  }
+
+  static void add_settings(CLI::App* command, const std::string& name, std::vector<std::string>& settings,
+                           const std::string& what) {
+    command->add_option(name, settings, what)->type_name("KEY=VALUE")->allow_extra_args(false);
+  }
+
+  void add_run() {
+    CLI::App* command =
+        app_.add_subcommand("run", "Simulate one scenario: result, time, bandwidth, bottleneck");
+    add_scenario(command, run_.options);
+    add_settings(command, "--set", run_.settings, "Change a setting of the scenario; may be repeated");
+    command->add_option("--ranks", ranks_, "Short for --set ranks=N")->type_name("N");
+  }
+
+  void add_predict() {
+    CLI::App* command =
+        app_.add_subcommand("predict", "What changed settings do to a scenario, and what binds");
+    add_scenario(command, predict_.options);
+    add_settings(command, "--set", predict_.settings, "A changed setting; may be repeated");
+    command->get_option("--set")->required();
+    add_settings(command, "--base-set", predict_.base_settings,
+                 "A setting of both, base and changed; may be repeated");
+    add_cache(command, predict_.cache);
+  }
+
+  void add_check() {
+    CLI::App* command =
+        app_.add_subcommand("check", "Predicted against measured, row by row, with mean errors");
+    command->add_option("--suite", check_.suite, "quick, default, all, or a suite file")->type_name("SUITE");
+    command->add_option("--only", check_.only, "Only rows whose id matches, as in 'h800*'")
+        ->type_name("GLOB");
+    add_common(command, check_.json, check_.threads, check_.check_results);
+    add_cache(command, check_.cache);
+  }
+
+  static void add_cache(CLI::App* command, bool& cache) {
+    command->add_flag_callback(
+        "--no-cache", [&cache] { cache = false; }, "Simulate everything anew and keep nothing");
+  }
+
+  void add_lint() {
+    CLI::App* command = app_.add_subcommand("lint", "All diagnostics of PTX files");
+    command->add_option("files", lint_.files, "PTX files")->required()->type_name("FILE...");
+    command->add_option("--format", format_, "text or json")->type_name("FORMAT");
+  }
+
+  void add_machine() {
+    CLI::App* command = app_.add_subcommand("machine", "Machine files");
+    command->require_subcommand(1);
+    command->add_subcommand("show", "Every parameter with unit, kind and source")
+        ->add_option("machine", machine_.machine, "Machine file, or a name in models/machines")
+        ->required()
+        ->type_name("MACHINE");
+  }
+
+  static std::optional<Error> refuse_later(const std::vector<std::string_view>& words) {
+    if (words.empty()) return std::nullopt;
+    const std::string_view command = words.front();
+    if (std::find(kLaterCommands.begin(), kLaterCommands.end(), command) != kLaterCommands.end()) {
+      return not_in_this_version(command);
+    }
+    for (const LaterOption& later : kLaterOptions) {
+      const auto is_it = [&](std::string_view word) {
+        return word == later.option || word.starts_with(std::string(later.option) + '=');
+      };
+      if (command == later.command && std::any_of(words.begin() + 1, words.end(), is_it)) {
+        return not_in_this_version(std::string(command) + ' ' + std::string(later.option));
+      }
+    }
+    return std::nullopt;
+  }
+
+  /// An error of the command line in our words; the parser's own where they say more.
+  Error explain(const CLI::ParseError& failed, const std::vector<std::string_view>& words) {
+    if (words.empty()) return Error{.message = "expected a command", .hint = "ptxwire --help"};
+    std::vector<std::string> commands;
+    for (const CLI::App* command : app_.get_subcommands({})) commands.push_back(command->get_name());
+    const std::string name(words.front());
+    if (name.starts_with('-')) return unknown("option", name, option_names(app_));
+    if (std::find(commands.begin(), commands.end(), name) == commands.end()) {
+      commands.insert(commands.end(), kLaterCommands.begin(), kLaterCommands.end());
+      return unknown("command", name, commands);
+    }
+    const CLI::App* command = app_.get_subcommand(name);
+    for (std::string_view word : words) {
+      const std::string option(word.substr(0, word.find('=')));
+      const bool looks_like_one = option.starts_with("--") && option.size() > 2;
+      if (looks_like_one && command->get_option_no_throw(option) == nullptr) {
+        return unknown("option", option, option_names(*command));
+      }
+    }
+    return Error{.message = failed.what(), .hint = "ptxwire " + name + " --help"};
+  }
+
+  static Error unknown(const std::string& kind, const std::string& name,
+                       const std::vector<std::string>& known) {
+    const std::string meant = nearest(name, known);
+    return Error{.message = "unknown " + kind + " '" + name + "'",
+                 .hint = meant.empty() ? "ptxwire --help" : "did you mean '" + meant + "'?"};
+  }
+
+  static std::vector<std::string> option_names(const CLI::App& app) {
+    std::vector<std::string> names;
+    for (const CLI::Option* option : app.get_options()) {
+      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    }
+    return names;
+  }
+
+  Expected<Invocation> result() {
+    const std::string command = app_.get_subcommands().front()->get_name();
+    Invocation invocation{.progress = progress_};
+    if (command == "lint") {
+      if (format_ == "sarif") return not_in_this_version("lint --format sarif");
+      if (format_ != "text" && format_ != "json") {
+        return Error{.message = "unknown format '" + format_ + "', expected 'text' or 'json'"};
+      }
+      lint_.json = format_ == "json";
+      invocation.command = lint_;
+    } else if (command == "run") {
+      if (!ranks_.empty()) run_.settings.push_back("ranks=" + ranks_);
+      invocation.command = run_;
+    } else if (command == "predict") {
+      invocation.command = predict_;
+    } else if (command == "check") {
+      invocation.command = check_;
+    } else {
+      invocation.command = machine_;
+    }
+    return invocation;
+  }
+
+  CLI::App app_{std::string(kAbout), "ptxwire"};
+  LintCommand lint_;
+  RunCommand run_;
+  PredictCommand predict_;
+  CheckCommand check_;
+  MachineCommand machine_;
+  std::string format_ = "text", ranks_;
+  bool progress_ = false;
+};
+
+}  // namespace
+
+Expected<Invocation> parse_command_line(int argc, const char* const* argv) {
+  return Parser().parse(argc, argv);
+}
+
+}  // namespace ptxwire::cli

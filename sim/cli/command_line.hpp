@@ -1,0 +1,66 @@
+// What the user asked for, from argv. The only user of CLI11 is the .cpp beside this.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "support/error.hpp"
+
+namespace ptxwire::cli {
+
+struct LintCommand {
+  std::vector<std::string> files;
+  bool json = false;
+};
+
+/// What run and predict share.
+struct ScenarioOptions {
+  std::string scenario;  ///< name or path
+  std::string machine;   ///< name or path, empty: the scenario's own
+  std::string json;      ///< output path, empty: none, "-": standard output
+  uint32_t threads = 0;
+  bool check_results = true;
+  double max_time_us = 0;  ///< simulated; 0: the default budget
+};
+
+struct RunCommand {
+  ScenarioOptions options;
+  std::vector<std::string> settings;
+};
+
+struct PredictCommand {
+  ScenarioOptions options;
+  std::vector<std::string> base_settings, settings;
+  bool cache = true;
+};
+
+struct CheckCommand {
+  std::string suite = "default";  ///< name or path
+  std::string only;               ///< glob
+  std::string json;
+  uint32_t threads = 0;
+  bool check_results = true;
+  bool cache = true;
+};
+
+struct MachineCommand {
+  std::string machine;
+};
+
+/// Help or version: printed, then the program ends with 0.
+struct TextCommand {
+  std::string text;
+};
+
+struct Invocation {
+  std::variant<TextCommand, LintCommand, RunCommand, PredictCommand, CheckCommand, MachineCommand> command;
+  bool progress = false;  ///< show progress even where standard error is no terminal
+};
+
+/// Errors: an unknown command or option (with the nearest one), one that this version does not have yet, a
+/// missing or malformed value.
+Expected<Invocation> parse_command_line(int argc, const char* const* argv);
+
+}  // namespace ptxwire::cli

@@ -1,0 +1,20 @@
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "sim/cli/commands.hpp"
+#include "sim/cli/output.hpp"
+#include "sim/report/lint.hpp"
+
+namespace ptxwire::cli {
+
+Expected<int> lint_command(const LintCommand& command) {
+  std::vector<sim::LintedFile> files;
+  for (const std::string& path : command.files) files.push_back(sim::lint_file(path));
+  const bool colour = isatty(STDOUT_FILENO) != 0;
+  const std::string text = command.json ? sim::lint_json(files) : sim::lint_text(files, colour);
+  if (Expected<void> written = write_output("", text, ""); !written) return written.error();
+  return sim::lint_exit_code(files);
+}
+
+}  // namespace ptxwire::cli

@@ -1,0 +1,65 @@
+// ptxwire: the only place that prints and exits.
+#include <cstdio>
+#include <exception>
+#include <variant>
+
+#include "sim/cli/command_line.hpp"
+#include "sim/cli/commands.hpp"
+#include "sim/cli/interrupt.hpp"
+
+namespace {
+
+using ptxwire::Error;
+using ptxwire::Expected;
+namespace cli = ptxwire::cli;
+
+constexpr int kBadInput = 2;
+
+int print_error(const Error& error) {
+  std::fputs((error.to_string() + '\n').c_str(), stderr);
+  return kBadInput;
+}
+
+struct Dispatch {
+  bool progress;
+  Expected<int> operator()(const cli::TextCommand& command) const {
+    std::fputs(command.text.c_str(), stdout);
+    return 0;
+  }
+  Expected<int> operator()(const cli::LintCommand& command) const { return cli::lint_command(command); }
+  Expected<int> operator()(const cli::RunCommand& command) const {
+    return cli::run_command(command, progress);
+  }
+  Expected<int> operator()(const cli::PredictCommand& command) const {
+    return cli::predict_command(command, progress);
+  }
+  Expected<int> operator()(const cli::CheckCommand& command) const {
+    return cli::check_command(command, progress);
+  }
+  Expected<int> operator()(const cli::MachineCommand& command) const { return cli::machine_command(command); }
+};
+
+int run(int argc, char** argv) {
+  const Expected<cli::Invocation> invocation = cli::parse_command_line(argc, argv);
+  if (!invocation) return print_error(invocation.error());
+  cli::install_interrupt_handler();
+  const Expected<int> code = std::visit(Dispatch{invocation->progress}, invocation->command);
+  if (cli::interrupted()) {
+    std::fputs("interrupted\n", stderr);
+    return cli::kInterruptedExitCode;
+  }
+  return code ? *code : print_error(code.error());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const std::bad_alloc&) {
+    return print_error({.message = "out of memory"});
+  } catch (const std::exception& failed) {
+    // Libraries below may throw where we do not expect it; the user gets a message, not a core dump.
+    return print_error({.message = "internal error: " + std::string(failed.what())});
+  }
+}
