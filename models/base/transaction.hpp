@@ -16,6 +16,12 @@ enum class L2Priority : uint8_t { normal, first, last, unchanged };
 inline constexpr uint32_t kLineBytes = 128;
 inline constexpr uint32_t kSectorBytes = 32;
 
+/// Sectors in a mask of a line. A table: without -mpopcnt std::popcount is a library call.
+constexpr uint32_t sector_count(uint8_t sector_mask) {
+  constexpr std::array<uint8_t, 16> kCount{0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4};
+  return kCount[sector_mask & 0xfU];
+}
+
 /// What one warp operation touches in one 128-byte line.
 struct TransactionPart {
   uint64_t line = 0;         ///< device address of the line (multiple of 128)

@@ -1,12 +1,10 @@
 #include "models/fabric/nvlink_door.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cassert>
 #include <utility>
 
 #include "models/fabric/switch_plane.hpp"
-#include "models/gpu/address_map.hpp"
 #include "models/gpu/memory_system.hpp"
 
 namespace ptxwire::models {
@@ -21,7 +19,7 @@ PacketSize data_packets(const NvlinkPiece& piece, const NvlinkParameters& nvlink
   PacketSize size;
   for (unsigned i = 0; i < piece.count; ++i) {
     const TransactionPart& part = piece.transaction->parts[piece.first + i];
-    const uint32_t data = static_cast<uint32_t>(std::popcount(part.sector_mask)) * kSectorBytes;
+    const uint32_t data = sector_count(part.sector_mask) * kSectorBytes;
     const uint32_t packets = (data + nvlink.packet_payload_bytes - 1) / nvlink.packet_payload_bytes;
     if (i == 0) size.first_packet_bytes = std::min(data, nvlink.packet_payload_bytes) + nvlink.header_bytes;
     size.packets += packets;
@@ -42,7 +40,13 @@ bool answered_with_data(AccessKind kind) { return kind == AccessKind::load || ki
 
 NvlinkDoor::NvlinkDoor(const NvlinkParameters& nvlink, const NvlinkTiming& timing, GpuId gpu,
                        LogicalProcess& process)
-    : nvlink_(nvlink), timing_(timing), gpu_(gpu), process_(process), egress_(nvlink.links_per_gpu) {
+    : nvlink_(nvlink),
+      timing_(timing),
+      links_(nvlink.links_per_gpu),
+      lines_per_granule_(nvlink.interleave_bytes / kLineBytes),
+      gpu_(gpu),
+      process_(process),
+      egress_(nvlink.links_per_gpu) {
   for (Egress& egress : egress_) egress.credit_bytes = timing.input_buffer_bytes;
 }
 
@@ -51,12 +55,14 @@ void NvlinkDoor::attach(GpuMemorySystem& memory) {
   counters_ = &memory.counters();
 }
 
-uint32_t NvlinkDoor::link_of(uint64_t address) const {
-  // A run of as many granules as there are links uses each once; each run starts at another link, so that
-  // rows of one size do not all begin on the same.
-  const uint64_t granule = address / nvlink_.interleave_bytes;
-  const uint64_t run = granule / nvlink_.links_per_gpu;
-  return static_cast<uint32_t>((granule + (mix_bits(run + 1) & 0xffffU)) % nvlink_.links_per_gpu);
+uint64_t NvlinkDoor::granule_of(uint64_t line) const {
+  return lines_per_granule_.quotient(line / kLineBytes);
+}
+
+uint32_t NvlinkDoor::link_of(uint64_t granule) const {
+  const uint64_t round = links_.quotient(granule);
+  const auto column = static_cast<uint32_t>(granule - round * links_.divisor());
+  return rotate_in_ring(column, golden_hash(round), links_.divisor());
 }
 
 // --- source
@@ -66,15 +72,14 @@ void NvlinkDoor::inject(Transaction& transaction, Picoseconds now) {
   transaction.parts_pending = transaction.part_count;
   unsigned first = 0;
   while (first < transaction.part_count) {
-    const uint64_t granule = transaction.parts[first].line / nvlink_.interleave_bytes;
+    const uint64_t granule = granule_of(transaction.parts[first].line);
     unsigned end = first + 1;
-    while (end < transaction.part_count && transaction.parts[end].line / nvlink_.interleave_bytes == granule)
-      ++end;
+    while (end < transaction.part_count && granule_of(transaction.parts[end].line) == granule) ++end;
     NvlinkPiece& piece = *pool_.take();
     piece.transaction = &transaction;
     piece.from = gpu_;
     piece.to = transaction.home_gpu;
-    piece.link = static_cast<uint16_t>(link_of(transaction.parts[first].line));
+    piece.link = static_cast<uint16_t>(link_of(granule));
     piece.first = static_cast<uint8_t>(first);
     piece.count = static_cast<uint8_t>(end - first);
     piece.answer = false;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "models/base/logical_process.hpp"
+#include "models/base/spread.hpp"
 #include "models/fabric/nvlink.hpp"
 #include "models/fabric/nvlink_piece.hpp"
 
@@ -58,12 +59,14 @@ class NvlinkDoor {
   void transmit(Egress& egress, NvlinkPiece& piece, Picoseconds now);
   void claim(Egress& egress, Picoseconds now, uint32_t wire_bytes, uint32_t payload_bytes);
   [[nodiscard]] bool has_credit(const Egress& egress, const NvlinkPiece& piece) const;
-  [[nodiscard]] uint32_t link_of(uint64_t address) const;
+  [[nodiscard]] uint64_t granule_of(uint64_t line) const;
+  [[nodiscard]] uint32_t link_of(uint64_t granule) const;
   void size_request(NvlinkPiece& piece) const;
   void size_answer(NvlinkPiece& piece) const;
 
   const NvlinkParameters& nvlink_;
   const NvlinkTiming& timing_;
+  FastDivider links_, lines_per_granule_;
   GpuId gpu_;
   LogicalProcess& process_;
   GpuMemorySystem* memory_ = nullptr;

@@ -8,38 +8,11 @@
 
 #include <cstdint>
 
+#include "models/base/spread.hpp"
 #include "models/base/transaction.hpp"
 #include "models/machines/machine.hpp"
 
 namespace ptxwire::models {
-
-/// A fixed 64-bit mixer (the finalizer of SplitMix64): every input bit reaches every output bit.
-constexpr uint64_t mix_bits(uint64_t x) {
-  x = (x ^ (x >> 30U)) * 0xbf58476d1ce4e5b9ULL;
-  x = (x ^ (x >> 27U)) * 0x94d049bb133111ebULL;
-  return x ^ (x >> 31U);
-}
-
-/// Quotient and remainder by a divisor fixed at run time, exact for numerators below 2^44 and divisors below
-/// 2^20.
-class FastDivider {
- public:
-  constexpr explicit FastDivider(uint32_t divisor)
-      : divisor_(divisor), reciprocal_(~uint64_t{0} / divisor + 1) {}
-  [[nodiscard]] constexpr uint64_t quotient(uint64_t n) const {
-    if (divisor_ == 1) return n;
-    return static_cast<uint64_t>((static_cast<unsigned __int128>(n) * reciprocal_) >> 64U);
-  }
-  [[nodiscard]] constexpr uint32_t divisor() const { return divisor_; }
-  /// A hash spread evenly over [0, divisor).
-  [[nodiscard]] constexpr uint32_t scale(uint64_t hash) const {
-    return static_cast<uint32_t>(((hash & 0xffffffffU) * divisor_) >> 32U);
-  }
-
- private:
-  uint32_t divisor_;
-  uint64_t reciprocal_;
-};
 
 class L2AddressMap {
  public:
@@ -61,7 +34,7 @@ class L2AddressMap {
     if (partitions_ != 2) return 0;
     // Of two neighbouring granules one goes to each partition; which one, the hash decides.
     const uint64_t granule = address / kLineBytes / kGranuleLines;
-    return (granule ^ mix_bits(granule / 2)) & 1U;
+    return (granule ^ (golden_hash(granule / 2) >> 31U)) & 1U;
   }
 
   [[nodiscard]] Place place(uint64_t address) const {
@@ -70,21 +43,17 @@ class L2AddressMap {
     if (partitions_ == 2) line = line / (2 * kGranuleLines) * kGranuleLines + line % kGranuleLines;
     const uint64_t row = slices_.quotient(line);
     const auto column = static_cast<uint32_t>(line - row * slices_.divisor());
-    const uint32_t slice = home * slices_.divisor() + rotate(slices_, column, mix_bits(row + 1));
+    const uint32_t slice =
+        home * slices_.divisor() + rotate_in_ring(column, golden_hash(row), slices_.divisor());
     const uint64_t tag = sets_.quotient(row);
     const auto set_row = static_cast<uint32_t>(row - tag * sets_.divisor());
     // Only the bits of the tag that are kept may choose the set, or two lines could share set and tag.
-    const uint32_t set = rotate(sets_, set_row, mix_bits((tag & 0xffffU) + 0x51ed27U));
+    const uint32_t set = rotate_in_ring(set_row, golden_hash(tag & 0xffffU), sets_.divisor());
     return {slice, slice * sets_.divisor() + set, static_cast<uint16_t>(tag), static_cast<uint8_t>(home)};
   }
 
  private:
   static constexpr uint64_t kGranuleLines = 32;
-
-  static uint32_t rotate(const FastDivider& ring, uint32_t position, uint64_t hash) {
-    const uint32_t sum = position + ring.scale(hash);
-    return sum < ring.divisor() ? sum : sum - ring.divisor();
-  }
 
   uint32_t partitions_;
   FastDivider slices_, sets_;

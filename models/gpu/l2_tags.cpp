@@ -7,6 +7,12 @@ namespace {
 
 constexpr uint64_t kEveryNibble = 0x1111111111111111ULL;
 
+constexpr std::array<uint16_t, L2Tags::kMaxWays> kWayBit = [] {
+  std::array<uint16_t, L2Tags::kMaxWays> bits{};
+  for (unsigned way = 0; way < L2Tags::kMaxWays; ++way) bits[way] = static_cast<uint16_t>(1U << way);
+  return bits;
+}();
+
 /// Bits of the `count` lowest nibbles.
 constexpr uint64_t low_nibbles(unsigned count) {
   return count >= 16 ? ~uint64_t{0} : (uint64_t{1} << (4 * count)) - 1;
@@ -35,12 +41,13 @@ void L2Tags::invalidate_all() {
 }
 
 unsigned L2Tags::find(const Set& set, uint16_t tag) {
-  // Without an early exit the compiler turns this into two vector compares.
-  uint32_t matches = 0;
+  // Sixteen-bit values throughout, no branch and no early exit: the compiler makes two vector compares of it.
+  uint16_t matches = 0;
   for (unsigned way = 0; way < kMaxWays; ++way) {
-    const bool match = set.tag[way] == tag && set.sectors[way] != 0;
-    matches |= static_cast<uint32_t>(match) << way;
+    const auto all_or_none = static_cast<uint16_t>(-static_cast<int>(set.tag[way] == tag));
+    matches = static_cast<uint16_t>(matches | (all_or_none & kWayBit[way]));
   }
+  matches &= set.occupied;
   return matches != 0 ? static_cast<unsigned>(std::countr_zero(matches)) : kAbsent;
 }
 
@@ -53,8 +60,7 @@ void L2Tags::touch(Set& set, unsigned way) {
 
 unsigned L2Tags::victim(const Set& set) const {
   const uint32_t all = (uint32_t{1} << ways_) - 1;
-  uint32_t free_ways = 0;
-  for (unsigned way = 0; way < ways_; ++way) free_ways |= static_cast<uint32_t>(set.sectors[way] == 0) << way;
+  const uint32_t free_ways = all & ~uint32_t{set.occupied};
   if (free_ways != 0) return static_cast<unsigned>(std::countr_zero(free_ways));
   const uint32_t normal = all & ~(uint32_t{set.first} | set.last);
   const uint32_t candidates = set.first != 0 ? set.first : normal != 0 ? normal : all;
@@ -74,12 +80,13 @@ L2Tags::Outcome L2Tags::access(uint32_t set_index, uint16_t tag, uint8_t sectors
     way = victim(set);
     outcome.evicted_dirty_sectors = static_cast<uint8_t>(set.sectors[way] >> 4U);
     set.tag[way] = tag;
+    set.occupied |= kWayBit[way];
     set.sectors[way] = 0;
   }
   outcome.missing_sectors = static_cast<uint8_t>(sectors & ~set.sectors[way]);
   set.sectors[way] = static_cast<uint8_t>(set.sectors[way] | sectors | (write ? sectors << 4U : 0));
   if (!keep_class) {
-    const auto bit = static_cast<uint16_t>(1U << way);
+    const uint16_t bit = kWayBit[way];
     set.first = static_cast<uint16_t>(priority == L2Priority::first ? set.first | bit : set.first & ~bit);
     set.last = static_cast<uint16_t>(priority == L2Priority::last ? set.last | bit : set.last & ~bit);
   }

@@ -43,8 +43,9 @@ class L2Tags {
  private:
   struct alignas(64) Set {
     std::array<uint16_t, kMaxWays> tag{};
-    std::array<uint8_t, kMaxWays> sectors{};  ///< low nibble valid, high nibble dirty; 0: no line here
+    std::array<uint8_t, kMaxWays> sectors{};  ///< low nibble valid, high nibble dirty
     uint64_t order = 0;                       ///< ways as nibbles, most recently used lowest
+    uint16_t occupied = 0;                    ///< ways that hold a line
     uint16_t first = 0, last = 0;             ///< ways in class evict_first / evict_last
   };
   static_assert(sizeof(Set) == 64);

@@ -1,7 +1,6 @@
 #include "models/gpu/memory_system.hpp"
 
 #include <array>
-#include <bit>
 #include <cassert>
 
 #include "models/fabric/nvlink.hpp"
@@ -14,8 +13,6 @@ namespace {
 constexpr uint8_t kAllSectors = 0xf;
 /// A load or a store's header on PCIe: transaction layer packet header and framing.
 constexpr uint32_t kPcieHeaderBytes = 24;
-
-unsigned sector_count(uint8_t mask) { return static_cast<unsigned>(std::popcount(mask)); }
 
 bool returns_data(const Transaction& transaction) {
   return transaction.kind == AccessKind::load || transaction.kind == AccessKind::atomic;

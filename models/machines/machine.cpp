@@ -169,6 +169,8 @@ Expected<void> check_consistency(const Machine& machine) {
     return fail("l2.slices must be a multiple of l2.partitions");
   if (machine.l2.bytes < uint64_t{128} * machine.l2.ways * machine.l2.slices)
     return fail("l2.bytes holds less than one set per slice");
+  if (machine.nvlink.interleave_bytes % 128 != 0)
+    return fail("nvlink.interleave_bytes must be a multiple of 128 B");
   if (machine.sm.max_shared_per_cta_bytes + machine.sm.shared_reserved_per_cta_bytes >
       machine.sm.shared_bytes)
     return fail("sm.max_shared_per_cta_bytes plus the reserved bytes exceed sm.shared_bytes");
