@@ -40,6 +40,7 @@ constexpr SpecialRegisterInfo kRegisters[] = {
     {"%ntid", R::ntid_x, Type::u32, 1, true},
     {"%nwarpid", R::nwarpid, Type::u32, 1, false, 20, 20},
     {"%pm0", R::pm0, Type::u32, 1, false, 13},
+    {"%reserved_smem_offset_", R::reserved_smem_offset_0, Type::b32, 2, false, 76, 80},
     {"%reserved_smem_offset_begin", R::reserved_smem_offset_begin, Type::b32, 1, false, 76, 80},
     {"%reserved_smem_offset_cap", R::reserved_smem_offset_cap, Type::b32, 1, false, 76, 80},
     {"%reserved_smem_offset_end", R::reserved_smem_offset_end, Type::b32, 1, false, 76, 80},

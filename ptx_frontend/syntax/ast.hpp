@@ -29,19 +29,19 @@ enum class OperandKind : uint8_t {
   float32,     ///< bits of an f32 in `value` (0f...)
   float64,     ///< bits of an f64 in `value` (0d... or a decimal floating literal)
   vector,      ///< { a, b, ... }: `elements`
-  address,     ///< [base + offset]: elements[0] is the base (identifier or integer), `offset`; may have more elements
-               ///< for tensor coordinates [map, {c0, c1}]
-  pair,        ///< p|q: elements[0], elements[1]
-  sink,        ///< _
-  list,        ///< ( a, b ) of a call: `elements`
-  name_offset, ///< sym+imm outside brackets (mov.u64 %rd, sym+8): elements[0], `offset`
+  address,     ///< [base + offset]: elements[0] is the base (identifier or integer), `offset`; may have more
+            ///< elements for tensor coordinates [map, {c0, c1}]
+  pair,         ///< p|q: elements[0], elements[1]
+  sink,         ///< _
+  list,         ///< ( a, b ) of a call: `elements`
+  name_offset,  ///< sym+imm outside brackets (mov.u64 %rd, sym+8): elements[0], `offset`
 };
 
 struct Operand {
   OperandKind kind = OperandKind::none;
-  bool negated = false;      ///< !p
+  bool negated = false;  ///< !p
   bool is_unsigned = false;
-  uint8_t component = 0;     ///< .x .y .z .w / .r .g .b .a of a vector register: 1..4; 0 none
+  uint8_t component = 0;  ///< .x .y .z .w / .r .g .b .a of a vector register: 1..4; 0 none
   SpecialRegister special = SpecialRegister::count;
   SourceRange range;
   std::string_view name;
@@ -63,9 +63,9 @@ struct Guard {
 };
 
 struct Instruction {
-  SourceRange range;              ///< from the guard to the ';'
-  SourceRange head_range;         ///< the opcode word
-  std::string_view text;          ///< full spelling, e.g. "ld.global.nc.v4.s32"
+  SourceRange range;       ///< from the guard to the ';'
+  SourceRange head_range;  ///< the opcode word
+  std::string_view text;   ///< full spelling, e.g. "ld.global.nc.v4.s32"
   Guard guard;
   std::vector<Operand> operands;  ///< in written order
   uint32_t line = 0;              ///< 1-based
@@ -74,10 +74,20 @@ struct Instruction {
   // ---- filled by the checker
   Opcode opcode = Opcode::invalid;
   Modifiers modifiers;
-  bool executable = false;        ///< semantics exist in sim/exec (else refused at run time by name and line)
+  bool executable = false;  ///< semantics exist in sim/exec (else refused at run time by name and line)
 };
 
-enum class SymbolKind : uint8_t { reg, variable, parameter, label, function, alias, call_prototype, branch_targets, call_targets };
+enum class SymbolKind : uint8_t {
+  reg,
+  variable,
+  parameter,
+  label,
+  function,
+  alias,
+  call_prototype,
+  branch_targets,
+  call_targets
+};
 enum class Linkage : uint8_t { none, visible, external, weak, common };
 
 /// One entry of an initialiser: raw bytes, or the address of a symbol (generic() or not) plus addend.
@@ -87,7 +97,7 @@ struct InitialiserItem {
   uint64_t value = 0;   ///< literal, or addend when `name` is set
   std::string_view name;
   bool generic = false;
-  uint8_t mask_shift = 0;  ///< mask() initialisers: shift of the taken byte; bytes == 1
+  uint8_t mask_shift = 0;       ///< mask() initialisers: shift of the taken byte; bytes == 1
   uint32_t symbol = kNoSymbol;  ///< resolved by the checker (module symbol)
 };
 
@@ -106,8 +116,8 @@ struct Symbol {
   uint32_t scope = 0;         ///< index into Function::scopes; 0 for the outermost
   uint64_t elements = 1;      ///< product of the dimensions (0: unsized)
   std::string_view name;
-  SourceRange range;          ///< of the name
-  uint32_t instruction = 0;   ///< label: index of the instruction that follows it in Function::body
+  SourceRange range;              ///< of the name
+  uint32_t instruction = 0;       ///< label: index of the instruction that follows it in Function::body
   uint32_t function = kNoSymbol;  ///< function symbol: index into Module::functions
   std::vector<InitialiserItem> initialiser;
   std::vector<std::string_view> targets;  ///< branch_targets/call_targets
@@ -142,7 +152,7 @@ struct Function {
   std::vector<uint32_t> parameters;  ///< indices into symbols (kind parameter)
   std::vector<Symbol> symbols;
   std::vector<BlockScope> scopes;
-  std::vector<Instruction> body;     ///< flattened in order; blocks are kept through Instruction::scope
+  std::vector<Instruction> body;  ///< flattened in order; blocks are kept through Instruction::scope
 };
 
 /// `.loc file line column` (and inlined_at) in force for instructions.
@@ -154,14 +164,14 @@ struct Location {
 };
 
 struct Module {
-  std::string path;                    ///< as given by the user, for messages
+  std::string path;  ///< as given by the user, for messages
   std::shared_ptr<const std::string> text;
   uint32_t version_major = 0, version_minor = 0;
-  std::string_view target;             ///< "sm_90a"
-  uint32_t target_sm = 0;              ///< 90
-  bool target_arch_specific = false;   ///< the trailing 'a'
+  std::string_view target;            ///< "sm_90a"
+  uint32_t target_sm = 0;             ///< 90
+  bool target_arch_specific = false;  ///< the trailing 'a'
   bool target_debug = false;
-  std::vector<Symbol> symbols;         ///< module scope: variables, functions, aliases
+  std::vector<Symbol> symbols;  ///< module scope: variables, functions, aliases
   std::vector<Function> functions;
   std::vector<Location> locations{Location{}};  ///< entry 0 means none
   std::vector<std::pair<uint32_t, std::string_view>> files;

@@ -48,7 +48,8 @@ struct LineColumn {
 };
 LineColumn line_column(std::string_view text, uint32_t offset);
 
-/// The diagnostic in the manner of clang: "path:line:col: error: message", the source line, a caret range, notes, hint.
+/// The diagnostic in the manner of clang: "path:line:col: error: message", the source line, a caret range,
+/// notes, hint.
 std::string render(const Diagnostic& diagnostic, std::string_view path, std::string_view text, bool colour);
 
 }  // namespace ptxwire::ptx

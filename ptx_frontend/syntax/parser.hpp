@@ -120,7 +120,4 @@ class Parser {
   std::unordered_map<std::string_view, uint32_t> function_symbols_;
 };
 
-/// Type of a `.u32`-like word (without the dot); Type::none if it is none.
-Type type_from_word(std::string_view word);
-
 }  // namespace ptxwire::ptx

@@ -1,29 +1,10 @@
 // Declarations: registers, variables, parameters and initialisers.
 #include <bit>
 
+#include "ptx_frontend/isa/modifier_field.hpp"
 #include "ptx_frontend/syntax/parser.hpp"
 
 namespace ptxwire::ptx {
-
-Type type_from_word(std::string_view word) {
-  struct Row {
-    std::string_view word;
-    Type type;
-  };
-  static constexpr Row kTypes[] = {
-      {"b32", Type::b32},       {"b64", Type::b64},       {"f32", Type::f32},   {"u32", Type::u32},
-      {"s32", Type::s32},       {"u64", Type::u64},       {"s64", Type::s64},   {"b16", Type::b16},
-      {"u16", Type::u16},       {"s16", Type::s16},       {"b8", Type::b8},     {"u8", Type::u8},
-      {"s8", Type::s8},         {"f64", Type::f64},       {"f16", Type::f16},   {"f16x2", Type::f16x2},
-      {"bf16", Type::bf16},     {"bf16x2", Type::bf16x2}, {"pred", Type::pred}, {"b128", Type::b128},
-      {"tf32", Type::tf32},     {"f32x2", Type::f32x2},   {"e4m3", Type::e4m3}, {"e5m2", Type::e5m2},
-      {"e4m3x2", Type::e4m3x2}, {"e5m2x2", Type::e5m2x2}, {"u8x4", Type::u8x4}, {"s8x4", Type::s8x4},
-      {"u16x2", Type::u16x2},   {"s16x2", Type::s16x2}};
-  for (const Row& row : kTypes) {
-    if (row.word == word) return row.type;
-  }
-  return Type::none;
-}
 
 bool Parser::parse_name(std::string_view& name, SourceRange& range, std::string_view what) {
   if (!at_name()) return fail_expected(what);

@@ -1,0 +1,164 @@
+#include "ptx_frontend/check/checker.hpp"
+
+#include "ptx_frontend/frontend.hpp"
+#include "ptx_frontend/isa/special_register.hpp"
+
+namespace ptxwire::ptx {
+namespace {
+
+constexpr uint64_t kMaxStaticShared = 48 * 1024;
+
+/// mov of a special register is an operation of its own; of symbols and constants it stays a mov.
+Opcode refine_opcode(const Candidate& candidate, const Instruction& instruction) {
+  const Opcode opcode = candidate.form->form->opcode;
+  if (opcode == Opcode::mov && instruction.operands.size() == 2 &&
+      instruction.operands[1].kind == OperandKind::special) {
+    return Opcode::read_special;
+  }
+  return opcode;
+}
+
+}  // namespace
+
+void Checker::error(std::string_view id, SourceRange range, std::string message, std::string hint) {
+  diagnostics_.add({Severity::error, id, range, std::move(message), std::move(hint), {}});
+}
+
+// ---------------------------------------------------------------- names
+
+void Checker::note_shared_use(const Function&, const Operand& operand) {
+  if (operand.symbol == kNoSymbol || (operand.symbol & kModuleSymbolBit) == 0) return;
+  const uint32_t index = operand.symbol & ~kModuleSymbolBit;
+  if (module_.symbols[index].space == Space::shared) shared_used_.insert(index);
+}
+
+bool Checker::resolve_name(Function& function, const FunctionNames& names, uint32_t scope, Operand& operand) {
+  const NameMatch match = names.find(operand.name, scope, operand.range.begin);
+  operand.symbol = match.symbol;
+  operand.element = match.element;
+  if (match.found()) {
+    note_shared_use(function, operand);
+    return true;
+  }
+  if (!undefined_.insert(operand.name).second) return false;
+  NearestName nearest(operand.name);
+  names.consider_all(nearest);
+  const bool is_register = operand.name.front() == '%';
+  error(is_register ? "undefined-register" : "undefined-name", operand.range,
+        std::string(is_register ? "register '" : "name '") + std::string(operand.name) + "' is not declared",
+        nearest.hint());
+  return false;
+}
+
+bool Checker::resolve_operand(Function& function, const FunctionNames& names, const Instruction& instruction,
+                              Operand& operand) {
+  if (operand.kind == OperandKind::identifier)
+    return resolve_name(function, names, instruction.scope, operand);
+  if (operand.kind == OperandKind::special) {
+    const SpecialRegisterInfo& info = special_register_info(operand.special);
+    const std::string lacks = spellings_.missing({info.ptx, info.sm, false});
+    if (!lacks.empty()) {
+      error("unsupported-by-target", operand.range,
+            "special register '" + std::string(info.name) + "' needs " + lacks);
+      return false;
+    }
+    return true;
+  }
+  bool good = true;
+  for (Operand& element : operand.elements) good &= resolve_operand(function, names, instruction, element);
+  return good;
+}
+
+// ---------------------------------------------------------------- instructions
+
+void Checker::check_guard(Function& function, const FunctionNames& names, Instruction& instruction) {
+  Operand& predicate = instruction.guard.predicate;
+  if (!instruction.guard.present || !resolve_name(function, names, instruction.scope, predicate)) return;
+  const Type type = OperandChecker(module_, function).register_type(predicate);
+  if (type != Type::pred) {
+    error("bad-guard", predicate.range,
+          "'" + std::string(predicate.name) + "' is not a predicate register, a guard needs one");
+  }
+}
+
+void Checker::check_instruction(Function& function, const FunctionNames& names, Instruction& instruction) {
+  check_guard(function, names, instruction);
+  const ResolvedSpelling& resolved = spellings_.resolve(instruction.text);
+  if (resolved.candidates.empty()) {
+    const SpellingError& e = resolved.error;
+    const uint32_t begin = instruction.head_range.begin;
+    error(e.id, {begin + e.begin, begin + e.end}, e.message, e.hint);
+    return;
+  }
+  const Candidate& first = resolved.candidates.front();
+  const Opcode family = first.form->form->opcode;
+  instruction.opcode = family;
+  instruction.modifiers = first.modifiers;
+  instruction.executable = first.form->form->support == Support::executed && family != Opcode::unsupported;
+  if (family == Opcode::bra || family == Opcode::brx) return check_branch(function, names, instruction);
+  if (family == Opcode::call) return check_call(function, names, instruction);
+  bool good = true;
+  for (Operand& operand : instruction.operands)
+    good &= resolve_operand(function, names, instruction, operand);
+  if (!good) return;
+  const OperandChecker checker(module_, function);
+  std::optional<OperandError> best;
+  for (const Candidate& candidate : resolved.candidates) {
+    std::optional<OperandError> problem = checker.check(candidate, instruction);
+    if (!problem) {
+      instruction.opcode = refine_opcode(candidate, instruction);
+      instruction.modifiers = candidate.modifiers;
+      instruction.executable =
+          candidate.form->form->support == Support::executed && instruction.opcode != Opcode::unsupported;
+      return;
+    }
+    if (!best || problem->operand > best->operand) best = std::move(problem);
+  }
+  error(best->id, best->range, best->message, best->hint);
+}
+
+void Checker::check_shared_size(const Function& function) {
+  uint64_t bytes = 0;
+  const Symbol* largest = nullptr;
+  const auto add = [&](const Symbol& symbol) {
+    const uint64_t align =
+        symbol.align != 0 ? symbol.align : std::max(1U, type_bytes(symbol.type) * symbol.vector);
+    bytes = (bytes + align - 1) / align * align + symbol.bytes();
+    if (largest == nullptr || symbol.bytes() > largest->bytes()) largest = &symbol;
+  };
+  for (const Symbol& symbol : function.symbols) {
+    if (symbol.kind == SymbolKind::variable && symbol.space == Space::shared) add(symbol);
+  }
+  for (uint32_t index : shared_used_) add(module_.symbols[index]);
+  if (bytes <= kMaxStaticShared) return;
+  error("too-much-shared", largest->range,
+        "function '" + std::string(function.name) + "' has " + std::to_string(bytes) +
+            " bytes of static .shared variables, at most " + std::to_string(kMaxStaticShared) +
+            " are possible",
+        "larger shared memory is dynamic: declare it '.extern .shared .align 16 .b8 name[];' and give its "
+        "size at launch");
+}
+
+void Checker::check_function(Function& function, const ModuleNames& names) {
+  check_function_header(function);
+  if (!function.is_definition) return;
+  undefined_.clear();
+  shared_used_.clear();
+  const FunctionNames function_names(function, names, diagnostics_);
+  check_targets(function, function_names);
+  for (Instruction& instruction : function.body) check_instruction(function, function_names, instruction);
+  check_shared_size(function);
+}
+
+void Checker::check_module() {
+  check_target();
+  const ModuleNames names(module_, diagnostics_);
+  check_variables();
+  resolve_initialisers(names);
+  check_prototypes();
+  for (Function& function : module_.functions) check_function(function, names);
+}
+
+void check(Module& module, Diagnostics& diagnostics) { Checker(module, diagnostics).check_module(); }
+
+}  // namespace ptxwire::ptx

@@ -1,0 +1,59 @@
+// The checker of one module. Internal to check/: the entrance is check() of frontend.hpp.
+#pragma once
+
+#include <string_view>
+#include <unordered_set>
+
+#include "ptx_frontend/check/names.hpp"
+#include "ptx_frontend/check/operand_check.hpp"
+#include "ptx_frontend/check/spelling.hpp"
+#include "ptx_frontend/syntax/ast.hpp"
+#include "ptx_frontend/syntax/diagnostics.hpp"
+
+namespace ptxwire::ptx {
+
+class Checker {
+ public:
+  Checker(Module& module, Diagnostics& diagnostics)
+      : module_(module), diagnostics_(diagnostics), spellings_(module) {}
+  void check_module();
+
+ private:
+  // ---- declarations (declaration_check.cpp)
+  void check_target();
+  void check_variables();
+  void resolve_initialisers(const ModuleNames& names);
+  void check_function_header(const Function& function);
+  void check_launch_bounds(const Function& function);
+  void check_parameters(const Function& function);
+  void check_prototypes();
+
+  // ---- instructions (checker.cpp)
+  void check_function(Function& function, const ModuleNames& names);
+  void check_instruction(Function& function, const FunctionNames& names, Instruction& instruction);
+  bool resolve_operand(Function& function, const FunctionNames& names, const Instruction& instruction,
+                       Operand& operand);
+  bool resolve_name(Function& function, const FunctionNames& names, uint32_t scope, Operand& operand);
+  void note_shared_use(const Function& function, const Operand& operand);
+  void check_guard(Function& function, const FunctionNames& names, Instruction& instruction);
+  void check_shared_size(const Function& function);
+
+  // ---- branches and calls (control_check.cpp)
+  void check_branch(const Function& function, const FunctionNames& names, Instruction& instruction);
+  bool resolve_label(const Function& function, const FunctionNames& names, uint32_t scope, Operand& operand);
+  void check_targets(const Function& function, const FunctionNames& names);
+  void check_call(Function& function, const FunctionNames& names, Instruction& instruction);
+  void check_call_arguments(const Function& function, const Operand* list,
+                            const std::vector<Symbol>& declared, const Operand& callee,
+                            std::string_view what);
+
+  void error(std::string_view id, SourceRange range, std::string message, std::string hint = {});
+
+  Module& module_;
+  Diagnostics& diagnostics_;
+  SpellingResolver spellings_;
+  std::unordered_set<std::string_view> undefined_;  ///< names reported in this function
+  std::unordered_set<uint32_t> shared_used_;        ///< module .shared variables this function names
+};
+
+}  // namespace ptxwire::ptx

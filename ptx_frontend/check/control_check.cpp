@@ -1,0 +1,148 @@
+// Branches, branch tables and calls.
+#include "ptx_frontend/check/checker.hpp"
+
+namespace ptxwire::ptx {
+
+bool Checker::resolve_label(const Function&, const FunctionNames& names, uint32_t scope, Operand& operand) {
+  const NameMatch match = names.find_label(operand.name, scope);
+  operand.symbol = match.symbol;
+  if (match.found()) return true;
+  const std::string name = "'" + std::string(operand.name) + "'";
+  if (names.label_elsewhere(operand.name)) {
+    error("branch-into-block", operand.range,
+          "label " + name +
+              " is inside a block that does not contain this branch, a branch may leave a block but not "
+              "enter one");
+    return false;
+  }
+  NearestName nearest(operand.name);
+  names.consider_labels(nearest);
+  error("undefined-label", operand.range, "label " + name + " is not defined in this function",
+        nearest.hint());
+  return false;
+}
+
+void Checker::check_branch(const Function& function, const FunctionNames& names, Instruction& instruction) {
+  const bool indexed = instruction.opcode == Opcode::brx;
+  const size_t expected = indexed ? 2 : 1;
+  if (instruction.operands.size() != expected) {
+    return error("operand-count", instruction.head_range,
+                 "'" + std::string(instruction.text) + "' takes " + std::to_string(expected) +
+                     " operands, found " + std::to_string(instruction.operands.size()));
+  }
+  Operand& target = instruction.operands.back();
+  if (target.kind != OperandKind::identifier)
+    return error("operand-mismatch", target.range, "expected a label");
+  if (!resolve_label(function, names, instruction.scope, target)) return;
+  const SymbolKind kind = function.symbols[target.symbol].kind;
+  if (!indexed) {
+    if (kind != SymbolKind::label)
+      error("operand-mismatch", target.range, "'" + std::string(target.name) + "' is not a code label");
+    return;
+  }
+  if (kind != SymbolKind::branch_targets)
+    error("operand-mismatch", target.range, "expected the name of a .branchtargets list");
+  Operand& index = instruction.operands.front();
+  if (index.kind != OperandKind::identifier)
+    return error("operand-mismatch", index.range, "expected a 32-bit register as index");
+  Function& mutable_function = const_cast<Function&>(function);
+  if (!resolve_name(mutable_function, names, instruction.scope, index)) return;
+  if (!register_fits(OperandChecker(module_, function).register_type(index), Type::u32, false)) {
+    error("operand-mismatch", index.range, "the index of brx.idx must be a .u32 register");
+  }
+}
+
+/// The labels of .branchtargets lists and the functions of .calltargets lists.
+void Checker::check_targets(const Function& function, const FunctionNames& names) {
+  for (const Symbol& table : function.symbols) {
+    if (table.kind != SymbolKind::branch_targets) continue;
+    for (std::string_view name : table.targets) {
+      Operand target;
+      target.name = name;
+      const auto begin = static_cast<uint32_t>(name.data() - module_.text->data());
+      target.range = {begin, begin + static_cast<uint32_t>(name.size())};
+      resolve_label(function, names, table.scope, target);
+    }
+  }
+}
+
+void Checker::check_call_arguments(const Function& function, const Operand* list,
+                                   const std::vector<Symbol>& declared, const Operand& callee,
+                                   std::string_view what) {
+  const size_t count = list == nullptr ? 0 : list->elements.size();
+  if (count != declared.size()) {
+    return error("call-arguments", list == nullptr ? callee.range : list->range,
+                 "'" + std::string(callee.name) + "' is declared with " + std::to_string(declared.size()) +
+                     " " + std::string(what) + ", found " + std::to_string(count));
+  }
+  const OperandChecker checker(module_, function);
+  for (size_t i = 0; i < count; ++i) {
+    const Operand& argument = list->elements[i];
+    const Symbol* symbol = checker.symbol_of(argument);
+    if (symbol == nullptr || declared[i].unsized) continue;
+    if (symbol->bytes() != declared[i].bytes()) {
+      error("call-arguments", argument.range,
+            "'" + std::string(argument.name) + "' has " + std::to_string(symbol->bytes()) + " bytes, '" +
+                std::string(callee.name) + "' is declared with " + std::to_string(declared[i].bytes()) +
+                " bytes here");
+    }
+  }
+}
+
+/// call [(returns),] callee [, (arguments)] [, prototype or .calltargets list]
+void Checker::check_call(Function& function, const FunctionNames& names, Instruction& instruction) {
+  auto& operands = instruction.operands;
+  size_t at = 0;
+  const Operand *returns = nullptr, *arguments = nullptr;
+  if (at < operands.size() && operands[at].kind == OperandKind::list) returns = &operands[at++];
+  if (at >= operands.size() || operands[at].kind != OperandKind::identifier) {
+    return error("operand-mismatch", instruction.head_range,
+                 "expected the function to call: call (result), function, (arguments)");
+  }
+  Operand& callee = operands[at++];
+  if (at < operands.size() && operands[at].kind == OperandKind::list) arguments = &operands[at++];
+  Operand* prototype =
+      at < operands.size() && operands[at].kind == OperandKind::identifier ? &operands[at++] : nullptr;
+  if (at != operands.size())
+    return error("operand-mismatch", operands[at].range, "unexpected operand after the call");
+  bool good = resolve_name(function, names, instruction.scope, callee);
+  for (size_t i = 0; i < operands.size(); ++i) {
+    if (operands[i].kind != OperandKind::list) continue;
+    for (Operand& element : operands[i].elements)
+      good &= resolve_operand(function, names, instruction, element);
+  }
+  if (prototype != nullptr) good &= resolve_label(function, names, instruction.scope, *prototype);
+  if (!good) return;
+  const Symbol& target = *OperandChecker(module_, function).symbol_of(callee);
+  if (target.kind == SymbolKind::alias) return;
+  if (target.kind == SymbolKind::function) {
+    const Function& called = module_.functions[target.function];
+    const auto declared = [&](const std::vector<uint32_t>& indices) {
+      std::vector<Symbol> symbols;
+      for (uint32_t index : indices) symbols.push_back(called.symbols[index]);
+      return symbols;
+    };
+    check_call_arguments(function, returns, declared(called.returns), callee, "results");
+    check_call_arguments(function, arguments, declared(called.parameters), callee, "parameters");
+    return;
+  }
+  if (target.kind != SymbolKind::reg || type_bytes(target.type) != 8) {
+    return error(
+        "operand-mismatch", callee.range,
+        "'" + std::string(callee.name) + "' is no function and no 64-bit register with the address of one");
+  }
+  if (prototype == nullptr) {
+    return error("missing-prototype", instruction.range,
+                 "an indirect call needs a .callprototype or .calltargets name as last operand");
+  }
+  const Symbol& table = function.symbols[prototype->symbol];
+  if (table.kind == SymbolKind::call_prototype) {
+    check_call_arguments(function, returns, table.prototype_returns, *prototype, "results");
+    check_call_arguments(function, arguments, table.prototype_parameters, *prototype, "parameters");
+  } else if (table.kind != SymbolKind::call_targets) {
+    error("operand-mismatch", prototype->range,
+          "expected the name of a .callprototype or a .calltargets list");
+  }
+}
+
+}  // namespace ptxwire::ptx

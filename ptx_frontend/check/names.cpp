@@ -1,0 +1,164 @@
+#include "ptx_frontend/check/names.hpp"
+
+#include <string>
+
+namespace ptxwire::ptx {
+namespace {
+
+constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+bool is_label_like(SymbolKind kind) {
+  return kind == SymbolKind::label || kind == SymbolKind::call_prototype ||
+         kind == SymbolKind::branch_targets || kind == SymbolKind::call_targets;
+}
+
+/// Calls `use(stem, number)` for each way to read a name as <stem><number>, shortest number last: %rd12 is
+/// (%rd, 12) and (%rd1, 2).
+template <typename Use>
+void for_each_stem(std::string_view name, Use use) {
+  size_t begin = name.size();
+  while (begin > 1 && is_digit(name[begin - 1])) --begin;
+  for (; begin < name.size(); ++begin) {
+    uint64_t number = 0;
+    for (size_t i = begin; i < name.size() && number <= UINT32_MAX; ++i) {
+      number = number * 10 + static_cast<uint64_t>(name[i] - '0');
+    }
+    if (number <= UINT32_MAX) use(name.substr(0, begin), static_cast<uint32_t>(number));
+  }
+}
+
+void report_duplicate(Diagnostics& diagnostics, const Symbol& symbol, const Symbol& earlier) {
+  diagnostics.add({Severity::error,
+                   "duplicate-definition",
+                   symbol.range,
+                   "'" + std::string(symbol.name) + "' is already defined in this block",
+                   {},
+                   {{earlier.range, "first defined here"}}});
+}
+
+}  // namespace
+
+ModuleNames::ModuleNames(const Module& module, Diagnostics& diagnostics) : module_(module) {
+  for (uint32_t i = 0; i < module.symbols.size(); ++i) {
+    const Symbol& symbol = module.symbols[i];
+    const auto [place, inserted] = names_.try_emplace(symbol.name, i);
+    if (inserted) continue;
+    const Symbol& earlier = module.symbols[place->second];
+    // An .extern declaration of a variable may be followed by its visible definition.
+    const bool completes = earlier.kind == SymbolKind::variable && symbol.kind == SymbolKind::variable &&
+                           earlier.linkage == Linkage::external && symbol.linkage == Linkage::visible;
+    if (completes) {
+      place->second = i;
+    } else {
+      report_duplicate(diagnostics, symbol, earlier);
+    }
+  }
+}
+
+NameMatch ModuleNames::find(std::string_view name, uint32_t position) const {
+  const auto found = names_.find(name);
+  if (found == names_.end() || module_.symbols[found->second].range.begin >= position) return {};
+  return {found->second | kModuleSymbolBit, 0};
+}
+
+void ModuleNames::consider_all(NearestName& nearest) const {
+  for (const auto& [name, index] : names_) nearest.consider(name);
+}
+
+FunctionNames::FunctionNames(const Function& function, const ModuleNames& module, Diagnostics& diagnostics)
+    : function_(function), module_(module), depth_(function.scopes.size(), 0) {
+  for (uint32_t s = 1; s < function.scopes.size(); ++s) depth_[s] = depth_[function.scopes[s].parent] + 1;
+  for (uint32_t i = 0; i < function.symbols.size(); ++i) {
+    const Symbol& symbol = function.symbols[i];
+    if (symbol.name.empty()) continue;  // parameters of declarations need no name
+    Index& index = is_label_like(symbol.kind) ? labels_ : symbol.parametrised ? ranges_ : names_;
+    index[symbol.name].push_back(i);
+  }
+  report_duplicates(diagnostics);
+}
+
+void FunctionNames::report_duplicates(Diagnostics& diagnostics) const {
+  const auto same_block = [&](const Index& index) {
+    for (const Symbol& symbol : function_.symbols) {
+      const auto found = index.find(symbol.name);
+      if (found == index.end() || found->second.size() < 2) continue;
+      for (uint32_t i : found->second) {
+        const Symbol& other = function_.symbols[i];
+        if (&other < &symbol && other.scope == symbol.scope && other.parametrised == symbol.parametrised &&
+            is_label_like(other.kind) == is_label_like(symbol.kind)) {
+          report_duplicate(diagnostics, symbol, other);
+          break;
+        }
+      }
+    }
+  };
+  same_block(names_);
+  same_block(ranges_);
+  same_block(labels_);
+  if (ranges_.empty()) return;
+  for (const auto& [name, symbols] : names_) {
+    for_each_stem(name, [&](std::string_view stem, uint32_t number) {
+      const auto found = ranges_.find(stem);
+      if (found == ranges_.end()) return;
+      for (uint32_t i : symbols) {
+        for (uint32_t r : found->second) {
+          const Symbol &plain = function_.symbols[i], &range = function_.symbols[r];
+          if (plain.scope != range.scope || number >= range.count) continue;
+          const bool later = plain.range.begin > range.range.begin;
+          report_duplicate(diagnostics, later ? plain : range, later ? range : plain);
+        }
+      }
+    });
+  }
+}
+
+bool FunctionNames::encloses(uint32_t outer, uint32_t inner) const {
+  while (depth_[inner] > depth_[outer]) inner = function_.scopes[inner].parent;
+  return inner == outer;
+}
+
+uint32_t FunctionNames::innermost(const std::vector<uint32_t>& symbols, uint32_t scope, uint32_t position,
+                                  uint32_t best, uint32_t element) const {
+  for (uint32_t i : symbols) {
+    const Symbol& symbol = function_.symbols[i];
+    if (symbol.range.begin >= position || (symbol.parametrised && element >= symbol.count)) continue;
+    if (symbol.scope != scope && !encloses(symbol.scope, scope)) continue;
+    if (best == kNoSymbol || depth_[symbol.scope] > depth_[function_.symbols[best].scope]) best = i;
+  }
+  return best;
+}
+
+NameMatch FunctionNames::find(std::string_view name, uint32_t scope, uint32_t position) const {
+  NameMatch match;
+  if (is_digit(name.back())) {
+    for_each_stem(name, [&](std::string_view stem, uint32_t number) {
+      const auto found = ranges_.find(stem);
+      if (found == ranges_.end()) return;
+      const uint32_t symbol = innermost(found->second, scope, position, match.symbol, number);
+      if (symbol != match.symbol) match = {symbol, number};
+    });
+  }
+  if (const auto found = names_.find(name); found != names_.end()) {
+    const uint32_t symbol = innermost(found->second, scope, position, match.symbol, 0);
+    if (symbol != match.symbol) match = {symbol, 0};
+  }
+  return match.found() ? match : module_.find(name, position);
+}
+
+NameMatch FunctionNames::find_label(std::string_view name, uint32_t scope) const {
+  const auto found = labels_.find(name);
+  if (found == labels_.end()) return {};
+  const uint32_t symbol = innermost(found->second, scope, UINT32_MAX, kNoSymbol, 0);
+  return {symbol, 0};
+}
+
+void FunctionNames::consider_all(NearestName& nearest) const {
+  for (const auto& [name, symbols] : names_) nearest.consider(name);
+  module_.consider_all(nearest);
+}
+
+void FunctionNames::consider_labels(NearestName& nearest) const {
+  for (const auto& [name, symbols] : labels_) nearest.consider(name);
+}
+
+}  // namespace ptxwire::ptx

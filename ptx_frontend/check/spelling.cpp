@@ -1,0 +1,217 @@
+#include "ptx_frontend/check/spelling.hpp"
+
+#include <algorithm>
+
+namespace ptxwire::ptx {
+namespace {
+
+struct Word {
+  std::string_view text;
+  uint32_t begin = 0;  ///< within the spelling
+};
+
+std::string_view trim(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\r\n";
+  const size_t begin = text.find_first_not_of(kBlanks);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
+}
+
+std::vector<Word> split_words(std::string_view spelling, size_t head_length) {
+  std::vector<Word> words;
+  size_t at = head_length;
+  while (at < spelling.size()) {
+    const size_t begin = at + 1;
+    at = std::min(spelling.find('.', begin), spelling.size());
+    words.push_back({trim(spelling.substr(begin, at - begin)), static_cast<uint32_t>(begin)});
+  }
+  return words;
+}
+
+/// The outcome of fitting the words of a spelling into the groups of a row.
+struct Fit {
+  bool complete = false;
+  size_t words_taken = 0;                  ///< words before the first that fits nowhere
+  const ModifierGroup* missing = nullptr;  ///< a required group that no word filled
+  Requirement needs;
+  std::string_view needs_word;  ///< the word that raised `needs`; empty: the row itself
+  Modifiers modifiers;
+};
+
+bool exceeds(const Requirement& a, const Requirement& b) {
+  return a.ptx > b.ptx || a.sm > b.sm || (a.arch_specific && !b.arch_specific);
+}
+
+Requirement strictest(const Requirement& a, const Requirement& b) {
+  return {std::max(a.ptx, b.ptx), std::max(a.sm, b.sm), a.arch_specific || b.arch_specific};
+}
+
+Fit fit_words(const CompiledForm& form, const std::vector<Word>& words) {
+  Fit fit;
+  fit.needs = form.form->needs;
+  fit.modifiers.carry_in =
+      form.form->head.ends_with('c') &&
+      (form.form->head == "addc" || form.form->head == "subc" || form.form->head == "madc");
+  std::vector<bool> filled(form.groups.size(), false);
+  std::vector<std::pair<ModifierField, std::string_view>> settings;
+  for (const Word& word : words) {
+    bool taken = false;
+    for (size_t g = 0; g < form.groups.size() && !taken; ++g) {
+      if (filled[g]) continue;
+      for (const ModifierWord& candidate : form.groups[g].words) {
+        if (!candidate.matches(word.text)) continue;
+        filled[g] = taken = true;
+        settings.emplace_back(form.groups[g].field, word.text);
+        if (exceeds(candidate.needs, fit.needs)) fit.needs_word = word.text;
+        fit.needs = strictest(fit.needs, candidate.needs);
+        break;
+      }
+    }
+    if (!taken) return fit;
+    ++fit.words_taken;
+  }
+  for (size_t g = 0; g < form.groups.size(); ++g) {
+    if (!filled[g] && !form.groups[g].optional) {
+      fit.missing = &form.groups[g];
+      return fit;
+    }
+  }
+  // In field order: a combined meaning (barrier.red with .and) then finds its first half already set.
+  std::stable_sort(settings.begin(), settings.end(), [](const auto& a, const auto& b) {
+    return (a.first == ModifierField::bar) > (b.first == ModifierField::bar);
+  });
+  for (const auto& [field, word] : settings) set_modifier(fit.modifiers, field, word);
+  fit.complete = true;
+  return fit;
+}
+
+std::string list_words(const ModifierGroup& group) {
+  constexpr size_t kMost = 8;
+  std::string text;
+  for (size_t i = 0; i < group.words.size() && i < kMost; ++i) {
+    if (i != 0) text += i + 1 == group.words.size() ? " or " : ", ";
+    text += "." + std::string(group.words[i].word);
+  }
+  if (group.words.size() > kMost) text += ", ...";
+  return text;
+}
+
+Candidate make_candidate(const CompiledForm& form, const Modifiers& modifiers) {
+  Candidate candidate{&form, modifiers, {}};
+  for (const OperandSpec& spec : form.operands) {
+    if (spec.kind == OperandClass::policy && !modifiers.cache_hint) continue;
+    if (spec.kind == OperandClass::cta_mask && !modifiers.multicast) continue;
+    candidate.operands.push_back(&spec);
+  }
+  return candidate;
+}
+
+/// Explains the first word that no row takes together with the words before it, or the group that is missing.
+SpellingError explain(std::string_view spelling, std::string_view head, std::span<const CompiledForm> forms,
+                      const std::vector<Word>& words, const Fit& best) {
+  SpellingError error;
+  if (best.missing != nullptr) {
+    error = {"missing-modifier",
+             0,
+             static_cast<uint32_t>(spelling.size()),
+             "'" + std::string(spelling) + "' is incomplete, expected " + list_words(*best.missing),
+             {}};
+    return error;
+  }
+  const Word& word = words[best.words_taken];
+  error.begin = word.begin - 1;
+  error.end = word.begin + static_cast<uint32_t>(word.text.size());
+  NearestName nearest(word.text);
+  bool known = false;
+  for (const CompiledForm& form : forms) {
+    for (const ModifierGroup& group : form.groups) {
+      for (const ModifierWord& candidate : group.words) {
+        known |= candidate.matches(word.text);
+        nearest.consider(candidate.word);
+      }
+    }
+  }
+  const std::string name = "'." + std::string(word.text) + "'";
+  if (known) {
+    error.id = "conflicting-modifier";
+    error.message =
+        "modifier " + name + " does not go with the other modifiers of '" + std::string(spelling) + "'";
+  } else {
+    error.id = "unknown-modifier";
+    error.message = "unknown modifier " + name + " of '" + std::string(head) + "'";
+    error.hint =
+        nearest.best().empty() ? std::string() : "did you mean '." + std::string(nearest.best()) + "'?";
+  }
+  return error;
+}
+
+}  // namespace
+
+std::string SpellingResolver::missing(const Requirement& needs) const {
+  std::string text;
+  if (module_.version_major * 10 + module_.version_minor < needs.ptx) {
+    text = "PTX ISA " + std::to_string(needs.ptx / 10) + "." + std::to_string(needs.ptx % 10);
+  }
+  const bool target_missing = needs.arch_specific
+                                  ? !(module_.target_sm == needs.sm && module_.target_arch_specific)
+                                  : module_.target_sm < needs.sm;
+  if (target_missing) {
+    if (!text.empty()) text += " and ";
+    text += "sm_" + std::to_string(needs.sm) + (needs.arch_specific ? "a" : needs.sm > 90 ? " or newer" : "");
+  }
+  return text;
+}
+
+ResolvedSpelling SpellingResolver::resolve_new(std::string_view spelling) const {
+  ResolvedSpelling result;
+  const InstructionTable& table = InstructionTable::get();
+  std::string_view head;
+  std::string joined;
+  const auto forms = table.find(spelling, head);
+  if (forms.empty()) {
+    const std::string_view nearest = table.nearest_head(head);
+    result.error = {"unknown-instruction", 0, static_cast<uint32_t>(head.size()),
+                    "unknown instruction '" + std::string(head) + "'",
+                    nearest.empty() ? std::string() : "did you mean '" + std::string(nearest) + "'?"};
+    return result;
+  }
+  const std::vector<Word> words = split_words(spelling, head.size());
+  Fit best, unmet;
+  for (const CompiledForm& form : forms) {
+    Fit fit = fit_words(form, words);
+    if (!fit.complete) {
+      const bool further =
+          fit.words_taken > best.words_taken ||
+          (fit.words_taken == best.words_taken && fit.missing != nullptr && best.missing == nullptr);
+      if (further) best = fit;
+    } else if (!missing(fit.needs).empty()) {
+      if (!unmet.complete) unmet = fit;
+    } else {
+      result.candidates.push_back(make_candidate(form, fit.modifiers));
+    }
+  }
+  if (!result.candidates.empty()) return result;
+  if (unmet.complete) {
+    const std::string what = unmet.needs_word.empty() ? "'" + std::string(spelling) + "'"
+                                                      : "modifier '." + std::string(unmet.needs_word) +
+                                                            "' of '" + std::string(head) + "'";
+    result.error = {"unsupported-by-target",
+                    0,
+                    static_cast<uint32_t>(spelling.size()),
+                    what + " needs " + missing(unmet.needs) + ", this module is PTX " +
+                        std::to_string(module_.version_major) + "." + std::to_string(module_.version_minor) +
+                        " for " + std::string(module_.target),
+                    {}};
+    return result;
+  }
+  result.error = explain(spelling, head, forms, words, best);
+  return result;
+}
+
+const ResolvedSpelling& SpellingResolver::resolve(std::string_view spelling) {
+  auto found = known_.find(spelling);
+  if (found == known_.end()) found = known_.emplace(spelling, resolve_new(spelling)).first;
+  return found->second;
+}
+
+}  // namespace ptxwire::ptx

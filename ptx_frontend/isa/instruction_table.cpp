@@ -1,0 +1,300 @@
+#include "ptx_frontend/isa/instruction_table.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+namespace ptxwire::ptx {
+namespace {
+
+using NamedText = std::pair<std::string_view, std::string_view>;
+
+// Sets of words that many rows share.
+constexpr NamedText kWordSets[] = {
+    {"INT", "u16|u32|u64|s16|s32|s64"},
+    {"INT8", "u8|u16|u32|u64|s8|s16|s32|s64"},
+    {"UINT", "u16|u32|u64"},
+    {"SINT", "s16|s32|s64"},
+    {"BITS", "b16|b32|b64"},
+    {"DATA", "b8|b16|b32|b64|u8|u16|u32|u64|s8|s16|s32|s64|f32|f64"},
+    {"FCMP", "eq|ne|lt|le|gt|ge|equ|neu|ltu|leu|gtu|geu|num|nan"},
+    {"BOOL", "and|or|xor"},
+    {"SCOPE", "cta|cluster@78/90|gpu|sys"},
+    {"LDSPACE",
+     "const|global|local|param|param::entry@83|param::func@83|shared|shared::cta@78/30|shared::cluster@78/"
+     "90"},
+    {"STSPACE", "global|local|param|param::func@83|shared|shared::cta@78/30|shared::cluster@78/90"},
+    {"GSPACE", "global|shared|shared::cta@78/30|shared::cluster@78/90"},
+    {"L1EVICT", "L1::evict_normal|L1::evict_unchanged|L1::evict_first|L1::evict_last|L1::no_allocate"},
+    {"L2EVICT", "L2::evict_normal|L2::evict_first|L2::evict_last"},
+    {"L2PREFETCH", "L2::64B|L2::128B|L2::256B"},
+    {"MMATYPE", "f16|bf16|tf32|f64|s8|u8|s4|u4|b1|e4m3|e5m2"},
+};
+
+// Whole groups that many rows share.
+constexpr NamedText kGroupSets[] = {
+    {"ATOMIC",
+     "order?:relaxed@60/70|acquire@60/70|release@60/70|acq_rel@60/70 "
+     "scope?:cta@60/70|cluster@78/90|gpu@60/70|sys@50/60 "
+     "space?:GSPACE flag?:L2::cache_hint@74/80"},
+    {"REDUCTION",
+     "order?:relaxed@60/70|release@60/70 scope?:cta@60/70|cluster@78/90|gpu@60/70|sys@50/60 space?:GSPACE "
+     "flag?:L2::cache_hint@74/80"},
+    {"MBSPACE", "space?:shared|shared::cta@78"},
+    {"MBORDER", "order?:release@80/90|relaxed@80/90 scope?:cta@80/90|cluster@80/90"},
+};
+
+template <size_t n>
+std::string_view find_set(const NamedText (&sets)[n], std::string_view name) {
+  for (const auto& [key, text] : sets) {
+    if (key == name) return text;
+  }
+  return {};
+}
+
+/// Calls `use` with each piece of `text` between separators.
+template <typename Use>
+void split(std::string_view text, char separator, Use use) {
+  while (!text.empty()) {
+    const size_t end = std::min(text.find(separator), text.size());
+    if (end != 0) use(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+}
+
+Requirement parse_requirement(std::string_view text) {
+  Requirement needs;
+  const char* end = text.data() + text.size();
+  const char* at = std::from_chars(text.data(), end, needs.ptx).ptr;
+  if (at != end && *at == '/') at = std::from_chars(at + 1, end, needs.sm).ptr;
+  needs.arch_specific = at != end && *at == 'a';
+  return needs;
+}
+
+Requirement strictest(const Requirement& a, const Requirement& b) {
+  return {std::max(a.ptx, b.ptx), std::max(a.sm, b.sm), a.arch_specific || b.arch_specific};
+}
+
+/// Words between '|'; a set stands for its words, with the requirement of the set on top of their own.
+void parse_words(std::string_view text, const Requirement& outer, std::vector<ModifierWord>& words) {
+  split(text, '|', [&](std::string_view word) {
+    const size_t at = word.find('@');
+    const Requirement needs =
+        at == std::string_view::npos ? outer : strictest(outer, parse_requirement(word.substr(at + 1)));
+    word = word.substr(0, at);
+    if (const std::string_view set = find_set(kWordSets, word); !set.empty()) return parse_words(set, needs, words);
+    words.push_back({word, needs});
+  });
+}
+
+void parse_groups(std::string_view text, std::vector<ModifierGroup>& groups) {
+  split(text, ' ', [&](std::string_view group_text) {
+    if (const std::string_view set = find_set(kGroupSets, group_text); !set.empty())
+      return parse_groups(set, groups);
+    ModifierGroup group;
+    const size_t colon = group_text.find(':');
+    std::string_view name = group_text.substr(0, colon);
+    group.optional = name.ends_with('?');
+    if (group.optional) name.remove_suffix(1);
+    group.field = modifier_field(name);
+    parse_words(group_text.substr(colon + 1), {}, group.words);
+    groups.push_back(std::move(group));
+  });
+}
+
+/// Reads the suffixes of an operand from its end; what is left is its type or class.
+std::string_view parse_suffixes(std::string_view text, OperandSpec& spec) {
+  if (const size_t bar = text.find('|'); bar != std::string_view::npos) {
+    spec.second_predicate = true;
+    text = text.substr(0, bar);
+  }
+  if (const size_t hash = text.find('#'); hash != std::string_view::npos) {
+    spec.constant = true;
+    std::string_view range = text.substr(hash + 1);
+    spec.optional = range.ends_with('?');
+    const size_t dots = range.find("..");
+    if (dots != std::string_view::npos) {
+      spec.ranged = true;
+      std::from_chars(range.data(), range.data() + dots, spec.low);
+      std::from_chars(range.data() + dots + 2, range.data() + range.size(), spec.high);
+    }
+    text = text.substr(0, hash);
+  }
+  while (!text.empty()) {
+    switch (text.back()) {
+      case '~':
+        spec.wider = true;
+        break;
+      case '?':
+        spec.optional = true;
+        break;
+      case '_':
+        spec.may_sink = true;
+        break;
+      case '!':
+        spec.negatable = true;
+        break;
+      case '%':
+        spec.special = true;
+        break;
+      default:
+        return text;
+    }
+    text.remove_suffix(1);
+  }
+  return text;
+}
+
+OperandSpec parse_operand_spec(std::string_view text) {
+  OperandSpec spec;
+  if (text.starts_with('=')) {
+    spec.destination = true;
+    text.remove_prefix(1);
+  }
+  text = parse_suffixes(text, spec);
+  struct Row {
+    std::string_view word;
+    OperandClass kind;
+  };
+  static constexpr Row kClasses[] = {{"[A]", OperandClass::address},
+                                     {"[B]", OperandClass::source_address},
+                                     {"[shared]", OperandClass::shared_address},
+                                     {"label", OperandClass::label},
+                                     {"targets", OperandClass::targets},
+                                     {"call", OperandClass::call},
+                                     {"policy", OperandClass::policy},
+                                     {"ctamask", OperandClass::cta_mask},
+                                     {"srcsize", OperandClass::source_size},
+                                     {"tensor", OperandClass::tensor},
+                                     {"vector", OperandClass::vector},
+                                     {"matrix", OperandClass::matrix},
+                                     {"parts", OperandClass::parts},
+                                     {"barrier", OperandClass::barrier},
+                                     {"threads", OperandClass::threads},
+                                     {"variable", OperandClass::variable},
+                                     {"sink", OperandClass::sink}};
+  for (const Row& row : kClasses) {
+    if (row.word == text) spec.kind = row.kind;
+  }
+  if (spec.kind == OperandClass::variable || spec.kind == OperandClass::parts) spec.type_source = TypeSource::type;
+  if (spec.kind != OperandClass::value) return spec;
+  if (text == "V") {
+    spec.vector = true;
+    text = "T";
+  } else if (text == "value") {
+    spec.symbol = true;
+    text = "T";
+  }
+  if (text == "T") {
+    spec.type_source = TypeSource::type;
+  } else if (text == "S") {
+    spec.type_source = TypeSource::source_type;
+  } else if (text == "W") {
+    spec.type_source = TypeSource::wide;
+  } else {
+    spec.type_source = TypeSource::fixed;
+    spec.fixed = type_from_word(text);
+  }
+  return spec;
+}
+
+CompiledForm compile(const InstructionForm& form) {
+  CompiledForm compiled;
+  compiled.form = &form;
+  parse_groups(form.modifiers, compiled.groups);
+  split(form.operands, ',', [&](std::string_view text) {
+    text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+    compiled.operands.push_back(parse_operand_spec(text));
+  });
+  return compiled;
+}
+
+}  // namespace
+
+std::span<const std::span<const InstructionForm>> instruction_categories() {
+  static const std::span<const InstructionForm> categories[] = {
+      integer_forms(),  floating_forms(), comparison_forms(), logic_forms(),      conversion_forms(),
+      movement_forms(), memory_forms(),   atomic_forms(),     async_copy_forms(), barrier_forms(),
+      warp_forms(),     control_forms(),  matrix_forms()};
+  return categories;
+}
+
+InstructionTable::InstructionTable() {
+  for (const auto& category : instruction_categories()) {
+    for (const InstructionForm& form : category) {
+      auto& list = forms_[form.head];
+      if (list.empty()) heads_.push_back(form.head);
+      list.push_back(compile(form));
+    }
+  }
+}
+
+const InstructionTable& InstructionTable::get() {
+  static const InstructionTable table;
+  return table;
+}
+
+std::span<const CompiledForm> InstructionTable::forms(std::string_view head) const {
+  const auto found = forms_.find(head);
+  if (found == forms_.end()) return {};
+  return found->second;
+}
+
+std::span<const CompiledForm> InstructionTable::find(std::string_view spelling,
+                                                     std::string_view& head) const {
+  head = spelling;
+  while (!head.empty()) {
+    const auto found = forms(head);
+    if (!found.empty()) return found;
+    const size_t dot = head.rfind('.');
+    head = head.substr(0, dot == std::string_view::npos ? 0 : dot);
+  }
+  head = spelling.substr(0, spelling.find('.'));
+  return {};
+}
+
+std::string_view InstructionTable::nearest_head(std::string_view head) const {
+  NearestName nearest(head);
+  for (std::string_view candidate : heads_) nearest.consider(candidate);
+  return nearest.best();
+}
+
+unsigned edit_distance(std::string_view a, std::string_view b) {
+  constexpr size_t kLimit = 64;
+  if (a.size() > kLimit || b.size() > kLimit) return kLimit;
+  unsigned rows[3][kLimit + 1];
+  unsigned *before = rows[0], *previous = rows[1], *current = rows[2];
+  for (size_t j = 0; j <= b.size(); ++j) previous[j] = static_cast<unsigned>(j);
+  for (size_t i = 1; i <= a.size(); ++i) {
+    current[0] = static_cast<unsigned>(i);
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const unsigned replace = previous[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      current[j] = std::min({previous[j] + 1, current[j - 1] + 1, replace});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        current[j] = std::min(current[j], before[j - 2] + 1);
+    }
+    std::swap(before, previous);
+    std::swap(previous, current);
+  }
+  return previous[b.size()];
+}
+
+NearestName::NearestName(std::string_view wanted)
+    : wanted_(wanted), distance_(static_cast<unsigned>(std::min<size_t>(3, wanted.size() / 3 + 1)) + 1) {}
+
+void NearestName::consider(std::string_view candidate) {
+  if (candidate == wanted_) return;
+  const size_t longer = std::max(candidate.size(), wanted_.size());
+  if (longer - std::min(candidate.size(), wanted_.size()) >= distance_) return;
+  const unsigned distance = edit_distance(wanted_, candidate);
+  if (distance < distance_) {
+    distance_ = distance;
+    best_ = candidate;
+  }
+}
+
+std::string NearestName::hint() const {
+  return best_.empty() ? std::string() : "did you mean '" + std::string(best_) + "'?";
+}
+
+}  // namespace ptxwire::ptx

@@ -1,0 +1,122 @@
+// The instruction table in the form the checker uses: the rows of instruction_form.hpp, read once.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "ptx_frontend/isa/instruction_form.hpp"
+#include "ptx_frontend/isa/modifier_field.hpp"
+#include "ptx_frontend/isa/types.hpp"
+
+namespace ptxwire::ptx {
+
+struct ModifierWord {
+  std::string_view word;  ///< a trailing '*' matches any rest
+  Requirement needs;
+  [[nodiscard]] bool matches(std::string_view spelling) const {
+    if (!word.empty() && word.back() == '*') return spelling.starts_with(word.substr(0, word.size() - 1));
+    return word == spelling;
+  }
+};
+
+struct ModifierGroup {
+  ModifierField field = ModifierField::word;
+  bool optional = false;
+  std::vector<ModifierWord> words;
+};
+
+/// What an operand must be, apart from its type.
+enum class OperandClass : uint8_t {
+  value,           ///< register or constant of the type
+  address,         ///< [a]
+  source_address,  ///< [b] in the source space
+  shared_address,  ///< [mbar]
+  label,
+  targets,
+  call,
+  policy,       ///< 64-bit cache policy, there iff .L2::cache_hint
+  cta_mask,     ///< 16-bit mask, there iff .multicast::cluster
+  source_size,  ///< cp.async: bytes to read, or a predicate that ignores the source
+  tensor,       ///< [map, {coordinates}]
+  vector,       ///< { ... } of any 16-bit or 32-bit values
+  matrix,       ///< fragment: { ... } or a descriptor
+  parts,        ///< mov: { ... } whose elements make up the type
+  barrier,      ///< barrier number
+  threads,      ///< thread count of a barrier
+  variable,     ///< register of the type, or a variable's address
+  sink,         ///< `_` only
+};
+
+/// Which type an operand has.
+enum class TypeSource : uint8_t { fixed, type, source_type, wide, none };
+
+struct OperandSpec {
+  OperandClass kind = OperandClass::value;
+  TypeSource type_source = TypeSource::none;
+  Type fixed = Type::none;
+  bool destination = false;
+  bool vector = false;            ///< Modifiers::vector elements
+  bool wider = false;             ///< `~`
+  bool optional = false;          ///< `?`
+  bool may_sink = false;          ///< `_`
+  bool constant = false;          ///< `#`
+  bool ranged = false;            ///< `#a..b`
+  bool negatable = false;         ///< `!`
+  bool second_predicate = false;  ///< `|pred`
+  bool special = false;           ///< `%`
+  bool symbol = false;            ///< mov: address of a variable or function
+  uint64_t low = 0, high = 0;
+};
+
+struct CompiledForm {
+  const InstructionForm* form = nullptr;
+  std::vector<ModifierGroup> groups;
+  std::vector<OperandSpec> operands;
+};
+
+class InstructionTable {
+ public:
+  /// The one table; read on first use, immutable.
+  static const InstructionTable& get();
+
+  /// Forms whose head is the longest one that `spelling` ("ld.global.u32") begins with; `head` receives it.
+  /// Empty if there is none.
+  [[nodiscard]] std::span<const CompiledForm> find(std::string_view spelling, std::string_view& head) const;
+
+  /// All forms of a head.
+  [[nodiscard]] std::span<const CompiledForm> forms(std::string_view head) const;
+
+  /// All heads, in table order.
+  [[nodiscard]] const std::vector<std::string_view>& heads() const { return heads_; }
+
+  /// The head most like a misspelt one; empty if none is close.
+  [[nodiscard]] std::string_view nearest_head(std::string_view head) const;
+
+ private:
+  InstructionTable();
+  std::unordered_map<std::string_view, std::vector<CompiledForm>> forms_;
+  std::vector<std::string_view> heads_;
+};
+
+/// Number of edits (insert, delete, replace, swap of neighbours) between two words.
+unsigned edit_distance(std::string_view a, std::string_view b);
+
+/// Keeps the candidate that is nearest to a misspelt word, if it is close enough to be worth a hint.
+class NearestName {
+ public:
+  explicit NearestName(std::string_view wanted);
+  void consider(std::string_view candidate);
+  [[nodiscard]] std::string_view best() const { return best_; }
+  /// "did you mean 'x'?", or empty.
+  [[nodiscard]] std::string hint() const;
+
+ private:
+  std::string_view wanted_, best_;
+  unsigned distance_;
+};
+
+}  // namespace ptxwire::ptx

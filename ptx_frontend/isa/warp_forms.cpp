@@ -1,0 +1,33 @@
+// Exchange and agreement between the lanes of a warp (PTX ISA 9.7.9.6, 9.7.13.8 to 9.7.13.14).
+#include "ptx_frontend/isa/instruction_form.hpp"
+
+namespace ptxwire::ptx {
+namespace {
+
+constexpr InstructionForm kForms[] = {
+    {"shfl",
+     Opcode::shfl,
+     "flag:sync shfl:up|down|bfly|idx type:b32",
+     "=T|pred, b32, b32, b32, b32",
+     {60, 30}},
+    {"vote", Opcode::vote, "flag:sync vote:all|any|uni type:pred", "=pred, pred!, b32", {60, 30}},
+    {"vote", Opcode::vote, "flag:sync vote:ballot type:b32", "=b32, pred!, b32", {60, 30}},
+    {"match", Opcode::match, "match:any flag:sync type:b32|b64", "=b32, T, b32", {60, 70}},
+    {"match", Opcode::match, "match:all flag:sync type:b32|b64", "=b32_|pred, T, b32", {60, 70}},
+    {"activemask", Opcode::activemask, "type:b32", "=b32", {62, 30}},
+    {"redux", Opcode::redux, "flag:sync op:add|min|max type:u32|s32", "=T, T, b32", {70, 80}},
+    {"redux", Opcode::redux, "flag:sync op:and|or|xor type:b32", "=T, T, b32", {70, 80}},
+    {"redux",
+     Opcode::redux,
+     "flag:sync op:min|max flag?:abs flag?:NaN type:f32",
+     "=T, T, b32",
+     {86, 100, true},
+     Support::checked_only},
+    {"elect", Opcode::elect, "flag:sync", "=b32_|pred, b32", {80, 90}},
+};
+
+}  // namespace
+
+std::span<const InstructionForm> warp_forms() { return kForms; }
+
+}  // namespace ptxwire::ptx
