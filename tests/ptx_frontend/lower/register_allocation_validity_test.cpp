@@ -279,7 +279,7 @@ VirtualCode large_kernel(std::mt19937& random, uint32_t length) {
   for (uint32_t i = 0; i < length; ++i) {
     if (random() % 20 == 0) {
       const uint32_t from = i > 200 ? i - 200 : 0;
-      add_branch(code, first + std::min<uint32_t>(length, from + random() % 400), guard);
+      add_branch(code, first + from + random() % (i - from + 1), guard);
       continue;
     }
     const VirtualRegister result = code.new_register(static_cast<RegisterClass>(random() % 3));

@@ -1,0 +1,179 @@
+// Branch targets, reconvergence points and poll loops of real shapes of code.
+#include "tests/ptx_frontend/lower/lower_text.hpp"
+
+namespace ptxwire::ptx {
+
+using namespace test;  // NOLINT(google-build-using-namespace)
+
+namespace {
+
+uint32_t position_of(const Program& program, std::string_view text, size_t which = 0) {
+  for (uint32_t pc = 0; pc < program.texts.size(); ++pc)
+    if (program.texts[pc] == text && which-- == 0) return pc;
+  FAIL("no " << text);
+  return 0;
+}
+
+const char* const kSpin =
+    ".extern .func (.param .b32 r) vprintf(.param .b64 a, .param .b64 b);\n"
+    ".global .align 1 .b8 message[3] = {104, 105, 0};\n"
+    ".visible .entry k(.param .u64 flag, .param .u32 wanted) {\n"
+    ".reg .pred %p<4>; .reg .b32 %r<8>; .reg .b64 %rd<12>;\n"
+    "ld.param.u64 %rd1, [flag]; ld.param.u32 %r1, [wanted];\n"
+    "mov.u64 %rd2, %clock64;\n"
+    "LOOP:\n"
+    "ld.acquire.sys.global.s32 %r2, [%rd1];\n"
+    "setp.eq.s32 %p1, %r2, %r1;\n"
+    "@%p1 bra DONE;\n"
+    "mov.u64 %rd3, %clock64;\n"
+    "sub.s64 %rd4, %rd3, %rd2;\n"
+    "setp.lt.s64 %p2, %rd4, 200000000;\n"
+    "@%p2 bra LOOP;\n"
+    "mov.u64 %rd5, message; mov.b64 %rd6, 0;\n"
+    "{ .param .b64 p0; .param .b64 p1; .param .b32 r0; st.param.b64 [p0], %rd5; st.param.b64 [p1], %rd6;\n"
+    "call.uni (r0), vprintf, (p0, p1); ld.param.b32 %r3, [r0]; }\n"
+    "trap;\n"
+    "DONE:\n"
+    "st.global.s32 [%rd1], %r2;\n"
+    "ret;\n}\n";
+
+}  // namespace
+
+TEST_CASE("branches join where their paths meet", "[contract]") {
+  const Program program = lower_body(
+      "mov.u32 %r1, %tid.x; setp.eq.u32 %p1, %r1, 0;\n@%p1 bra ELSE;\nadd.s32 %r2, %r1, 1;\nbra END;\n"
+      "ELSE:\nsub.s32 %r2, %r1, 1;\nEND:\nst.global.b32 [0], %r2;\nret;");
+  const std::vector<uint32_t> branches = find_ops(program, Opcode::bra);
+  REQUIRE(branches.size() == 2);
+  CHECK(program.code[branches[0]].target == position_of(program, "sub.s32"));
+  CHECK(program.code[branches[0]].reconvergence == position_of(program, "st.global.b32"));
+  CHECK(program.code[branches[1]].target == position_of(program, "st.global.b32"));
+  CHECK(program.code[branches[1]].reconvergence == kNoPc);  // unconditional: no divergence
+}
+
+TEST_CASE("a branch around an early return joins at the end of the function", "[contract]") {
+  const Program program = lower_body(
+      "mov.u32 %r1, %tid.x; setp.eq.u32 %p1, %r1, 0;\n@%p1 bra SKIP;\nst.global.b32 [0], %r1;\nret;\nSKIP:\n"
+      "st.global.b32 [4], %r1;\nret;");
+  CHECK(only(program, Opcode::bra).reconvergence == kNoPc);
+}
+
+TEST_CASE("labels of sibling blocks do not meet", "[contract]") {
+  const std::string wait =
+      "{ .reg .pred P1;\nLAB_WAIT:\nmbarrier.try_wait.parity.shared::cta.b64 P1, [%r1], %r2;\n@P1 bra DONE;\n"
+      "bra LAB_WAIT;\nDONE:\n}\n";
+  const Program program = lower_body("mov.u32 %r1, 0; mov.u32 %r2, %tid.x;\n" + wait + wait + "ret;");
+  const std::vector<uint32_t> waits = find_ops(program, Opcode::mbarrier_try_wait);
+  REQUIRE(waits.size() == 2);
+  for (const uint32_t pc : waits) {
+    CHECK(program.code[pc + 1].target == pc + 3);
+    CHECK(program.code[pc + 1].reconvergence == pc + 3);
+    CHECK(program.code[pc + 2].target == pc);
+  }
+  REQUIRE(program.poll_loops.size() == 2);
+  for (size_t k = 0; k < 2; ++k) {
+    CHECK(program.poll_loops[k].header == waits[k]);
+    CHECK(program.poll_loops[k].back_edge == waits[k] + 2);
+    CHECK(program.poll_loops[k].state.empty());
+    CHECK_FALSE(program.poll_loops[k].reads_clock);
+  }
+}
+
+TEST_CASE("a label at the end and a missing ret get an implicit return", "[contract]") {
+  const Program program = lower_body(
+      "mov.u32 %r1, %tid.x; setp.eq.u32 %p1, %r1, 0; @%p1 bra END;\n"
+      "st.global.b32 [0], %r1;\nEND:");
+  CHECK(program.code.back().opcode == Opcode::ret);
+  CHECK(only(program, Opcode::bra).target == program.code.size() - 1);
+}
+
+TEST_CASE("an indexed branch lists its targets", "[contract]") {
+  const Program program = lower_body(
+      "mov.u32 %r1, %tid.x;\ntable: .branchtargets A, B, A;\nbrx.idx %r1, table;\nA:\nadd.s32 %r2, %r1, "
+      "1;\nbra E;\n"
+      "B:\nsub.s32 %r2, %r1, 1;\nE:\nst.global.b32 [0], %r2;\nret;");
+  const Op& op = only(program, Opcode::brx);
+  const std::vector<Slot>& targets = program.operand_lists[op.operand_list];
+  REQUIRE(targets.size() == 3);
+  CHECK(constant_value(program, targets[0]) == position_of(program, "add.s32"));
+  CHECK(constant_value(program, targets[1]) == position_of(program, "sub.s32"));
+  CHECK(constant_value(program, targets[2]) == position_of(program, "add.s32"));
+  CHECK(op.reconvergence == position_of(program, "st.global.b32"));
+}
+
+TEST_CASE("poll loops: an acquire spin with a time-out", "[contract]") {
+  const Program program = lower_text(kSpin);
+  REQUIRE(program.poll_loops.size() == 1);
+  const PollLoop& loop = program.poll_loops[0];
+  CHECK(loop.header == position_of(program, "ld.acquire.sys.global.s32"));
+  CHECK(program.code[loop.back_edge].opcode == Opcode::bra);
+  CHECK(program.code[loop.back_edge].target == loop.header);
+  CHECK(loop.reads_clock);
+  CHECK(loop.state
+            .empty());  // the start of the clock is written before the loop, the rest is made anew each turn
+  REQUIRE(loop.body.size() == 1);
+  CHECK(loop.body[0].first == loop.header);
+  CHECK(loop.body[0].second == loop.back_edge + 1);
+}
+
+TEST_CASE("poll loops: the time-out does not move the join behind the loop", "[contract]") {
+  const Program program = lower_text(kSpin);
+  const uint32_t leave = find_ops(program, Opcode::bra).front();
+  CHECK(program.code[leave].reconvergence == position_of(program, "st.global.s32"));
+}
+
+TEST_CASE("poll loops: what a loop carries is its state, a clock is not", "[contract]") {
+  const Program program = lower_body(
+      "mov.u32 %r1, 0; mov.u64 %rd1, %clock64;\nLOOP:\nld.volatile.global.u32 %r2, [0];\nadd.s32 %r1, %r1, "
+      "1;\n"
+      "mov.u64 %rd1, %clock64;\nsetp.lt.u64 %p2, %rd1, 1000;\nsetp.ne.and.u32 %p1, %r2, 7, %p2;\n@%p1 bra "
+      "LOOP;\n"
+      "st.global.b32 [0], %r1; st.global.b64 [8], %rd1; ret;");
+  REQUIRE(program.poll_loops.size() == 1);
+  const PollLoop& loop = program.poll_loops[0];
+  REQUIRE(loop.state.size() == 1);
+  const Op& counter = only(program, Opcode::add);
+  CHECK(loop.state[0].kind == Slot::Kind::reg);
+  CHECK(loop.state[0].index == counter.dst[0].index);
+  CHECK(loop.state[0].rows == 1);
+  CHECK(loop.reads_clock);
+}
+
+TEST_CASE("poll loops: loops that do work are none", "[contract]") {
+  const auto loop = [](const std::string& work) {
+    return lower_body("mov.u32 %r1, %tid.x; mov.b32 %f1, %r1;\nLOOP:\nld.acquire.gpu.global.u32 %r2, [0];\n" +
+                      work + "\nsetp.ne.u32 %p1, %r2, 7;\n@%p1 bra LOOP;\nst.global.f32 [0], %f1; ret;")
+        .poll_loops.size();
+  };
+  CHECK(loop("") == 1);
+  CHECK(loop("nanosleep.u32 100;") == 1);
+  CHECK(loop("bar.warp.sync -1;") == 1);
+  CHECK(loop("st.global.u32 [4], %r2;") == 0);
+  CHECK(loop("atom.global.add.u32 %r3, [4], 1;") == 0);
+  CHECK(loop("bar.sync 0;") == 0);
+  CHECK(loop("fma.rn.f32 %f1, %f1, %f1, %f1;") == 0);
+}
+
+TEST_CASE("poll loops: a loop without a load is none, a wait for a clock is one", "[contract]") {
+  CHECK(
+      lower_body("mov.u32 %r1, 0;\nLOOP:\nadd.s32 %r1, %r1, 1; setp.lt.s32 %p1, %r1, 9; @%p1 bra LOOP;\nret;")
+          .poll_loops.empty());
+  CHECK(lower_body("LOOP:\nmov.u64 %rd1, %globaltimer; setp.lt.u64 %p1, %rd1, 9; @%p1 bra LOOP;\nret;")
+            .poll_loops.size() == 1);
+}
+
+TEST_CASE("poll loops: of nested loops only the inner one counts", "[contract]") {
+  const Program program = lower_body(
+      "mov.u32 %r1, 0;\nOUTER:\nINNER:\nld.acquire.gpu.global.u32 %r2, [0];\nsetp.ne.u32 %p1, %r2, %r1;\n"
+      "@%p1 bra INNER;\nadd.s32 %r1, %r1, 1;\nsetp.lt.u32 %p2, %r1, 8;\n@%p2 bra OUTER;\nret;");
+  // Both loops share their header here, so neither has one back edge only; a turn of the outer one is real
+  // work.
+  CHECK(program.poll_loops.empty());
+  const Program apart = lower_body(
+      "mov.u32 %r1, 0;\nOUTER:\nadd.s32 %r1, %r1, 1;\nINNER:\nld.acquire.gpu.global.u32 %r2, [0];\n"
+      "setp.ne.u32 %p1, %r2, %r1;\n@%p1 bra INNER;\nsetp.lt.u32 %p2, %r1, 8;\n@%p2 bra OUTER;\nret;");
+  REQUIRE(apart.poll_loops.size() == 1);
+  CHECK(apart.poll_loops[0].header == position_of(apart, "ld.acquire.gpu.global.u32"));
+}
+
+}  // namespace ptxwire::ptx
