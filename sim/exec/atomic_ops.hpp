@@ -1,0 +1,13 @@
+// What an atomic does to memory, value by value. Used at the home of global memory and for shared memory.
+#pragma once
+
+#include <cstdint>
+
+#include "ptx_frontend/isa/types.hpp"
+
+namespace ptxwire::sim {
+
+/// The new value for `old` (bits of `type`, at most 64).
+uint64_t apply_atomic(ptx::AtomicOp operation, ptx::Type type, uint64_t old_value, uint64_t operand, uint64_t swap);
+
+}  // namespace ptxwire::sim

@@ -1,0 +1,335 @@
+#include "sim/exec/device.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "sim/exec/atomic_ops.hpp"
+#include "sim/exec/sm.hpp"
+
+namespace ptxwire::sim {
+
+using models::AccessKind;
+using models::kLineBytes;
+using models::kSectorBytes;
+using models::Picoseconds;
+
+Device::Device(DeviceGroup& group, models::GpuId id, models::LogicalProcess& process, models::GpuMemorySystem& memory)
+    : group_(group), id_(id), process_(process), memory_(memory), clock_(group.machine->sm.clock_hz) {
+  const uint32_t count = group.machine->sm.count;
+  for (uint32_t s = 0; s < count; ++s) sms_.push_back(std::make_unique<Sm>(*this, s));
+  // CTAs go to one SM of every TPC first, GPCs in turn (TPC t lies in GPC t mod gpcs), then to the second SMs.
+  for (uint32_t second = 0; second < 2; ++second)
+    for (uint32_t s = second; s < count; s += 2) placement_order_.push_back(s);
+}
+
+Device::~Device() = default;
+
+// ------------------------------------------------------------------------------------------------ grid scheduler
+
+uint32_t Device::occupancy(const models::SmParameters& sm, uint32_t threads, uint32_t registers_per_thread, uint32_t shared_bytes) {
+  const uint32_t warps = (threads + 31) / 32;
+  const uint32_t unit = sm.register_allocation_unit;
+  const uint32_t registers = warps * ((registers_per_thread * 32 + unit - 1) / unit * unit);
+  uint32_t ctas = std::min(sm.max_ctas, sm.max_warps / warps);
+  if (registers != 0) ctas = std::min(ctas, sm.registers / registers);
+  return std::min(ctas, sm.shared_bytes / (shared_bytes + sm.shared_reserved_per_cta_bytes));
+}
+
+void Device::submit(Launch& launch) {
+  const auto later = [&](const Launch* other) { return other->priority > launch.priority; };
+  pending_.insert(std::find_if(pending_.begin(), pending_.end(), later), &launch);
+  process_.at(process_.now(), place_event_, 0);
+}
+
+void Device::place_ctas(Picoseconds now, uint64_t /*argument*/) {
+  for (size_t i = 0; i < pending_.size();) {
+    Launch& launch = *pending_[i];
+    if (launch.cooperative && launch.next_cta == 0) {  // all or nothing
+      uint64_t room = 0;
+      for (const std::unique_ptr<Sm>& sm : sms_) room += sm->free_slots(launch);
+      if (room < launch.ctas) {
+        ++i;
+        continue;
+      }
+    }
+    while (launch.next_cta < launch.ctas && place_one(launch, now)) {
+    }
+    if (launch.next_cta == launch.ctas) {
+      pending_.erase(pending_.begin() + static_cast<std::ptrdiff_t>(i));
+    } else {
+      ++i;
+    }
+  }
+}
+
+// Places one cluster (or one CTA): on the least loaded SMs, a cluster inside one GPC.
+bool Device::place_one(Launch& launch, Picoseconds now) {
+  const uint32_t size = launch.cluster;
+  std::vector<uint32_t> chosen;
+  const auto less_loaded = [&](uint32_t a, uint32_t b) { return sms_[a]->resident() < sms_[b]->resident(); };
+  if (size == 1) {
+    const uint32_t* best = nullptr;
+    for (const uint32_t& s : placement_order_)
+      if (sms_[s]->fits(launch) && (best == nullptr || less_loaded(s, *best))) best = &s;
+    if (best == nullptr) return false;
+    chosen.push_back(*best);
+  } else {
+    const uint32_t gpcs = group_.machine->sm.gpcs;
+    uint64_t best_load = UINT64_MAX;
+    for (uint32_t gpc = 0; gpc < gpcs; ++gpc) {
+      std::vector<uint32_t> free;
+      for (uint32_t tpc = gpc; 2 * tpc < sms_.size(); tpc += gpcs)
+        for (uint32_t s = 2 * tpc; s < 2 * tpc + 2 && s < sms_.size(); ++s)
+          if (sms_[s]->fits(launch)) free.push_back(s);
+      if (free.size() < size) continue;
+      std::stable_sort(free.begin(), free.end(), less_loaded);
+      uint64_t load = 0;
+      for (uint32_t tpc = gpc; 2 * tpc < sms_.size(); tpc += gpcs)
+        for (uint32_t s = 2 * tpc; s < 2 * tpc + 2 && s < sms_.size(); ++s) load += sms_[s]->resident();
+      if (load >= best_load) continue;
+      best_load = load;
+      chosen.assign(free.begin(), free.begin() + size);
+    }
+    if (chosen.empty()) return false;
+  }
+  const int64_t cycle = this->cycle(now);
+  if (launch.next_cta == 0) launch.started = now;
+  std::vector<Cta*> ctas;
+  for (uint32_t rank = 0; rank < size; ++rank) {
+    Cta& cta = sms_[chosen[rank]]->place(launch, launch.next_cta++, cycle);
+    cta.cluster_rank = rank;
+    ctas.push_back(&cta);
+  }
+  for (Cta* cta : ctas) {
+    cta->cluster = ctas;
+    sms_[cta->sm]->start(*cta, cycle + group_.machine->sm.cta_launch_clk);
+  }
+  return true;
+}
+
+void Device::cta_finished(Cta& cta, int64_t cycle) {
+  Launch& launch = *cta.launch;
+  ++launch.finished_ctas;
+  const Picoseconds now = max(clock_.time(cycle), process_.now());
+  if (!pending_.empty()) process_.at(now, place_event_, 0);
+  if (cta.transactions == 0) sms_[cta.sm]->release_cta_later(cta);
+  finish_if_drained(launch, now);
+}
+
+void Device::transaction_done(Cta& cta, Picoseconds now) {
+  Launch& launch = *cta.launch;
+  --launch.transactions;
+  if (--cta.transactions == 0 && cta.finished) sms_[cta.sm]->release_cta_later(cta);
+  finish_if_drained(launch, now);
+}
+
+// A kernel is done when its CTAs are and everything they sent has arrived.
+void Device::finish_if_drained(Launch& launch, Picoseconds now) {
+  if (launch.done || launch.finished_ctas != launch.ctas || launch.transactions != 0) return;
+  launch.done = true;
+  launch.finished = now;
+  if (launch.on_done) launch.on_done(now);
+}
+
+// ------------------------------------------------------------------------------------------------ transactions
+
+WarpTransaction* Device::new_transaction() {
+  WarpTransaction* transaction = nullptr;
+  if (free_transactions_.empty()) {
+    transactions_.emplace_back();
+    transaction = &transactions_.back();
+  } else {
+    transaction = free_transactions_.back();
+    free_transactions_.pop_back();
+  }
+  transaction->l2_priority = models::L2Priority::normal;
+  transaction->l2_prefetch_bytes = 0;
+  transaction->host_memory = false;
+  transaction->posted = false;
+  transaction->part_count = 0;
+  transaction->parts_pending = 0;
+  transaction->ready = {};
+  transaction->contiguous = false;
+  transaction->wakes_fragment = false;
+  transaction->invalidates_l1 = false;
+  transaction->fills_l1 = false;
+  transaction->tracked_store = false;
+  transaction->poll = false;
+  transaction->window_bytes = 0;
+  return transaction;
+}
+
+void Device::recycle(WarpTransaction* transaction) { free_transactions_.push_back(transaction); }
+
+void Device::perform(models::Transaction& transaction, unsigned first, unsigned count, Picoseconds now) {
+  auto& warp_transaction = static_cast<WarpTransaction&>(transaction);
+  perform_here(warp_transaction, first, count, now, *group_.devices[transaction.home_gpu.value]);
+}
+
+void Device::complete(models::Transaction& transaction, Picoseconds now) {
+  auto& warp_transaction = static_cast<WarpTransaction&>(transaction);
+  Cta& cta = *warp_transaction.cta;
+  sms_[transaction.source_sm.value]->transaction_completed(warp_transaction, now);
+  recycle(&warp_transaction);
+  transaction_done(cta, now);
+}
+
+namespace {
+
+/// Address range of part `p` of a contiguous transaction.
+std::pair<uint64_t, uint64_t> part_range(const WarpTransaction& transaction, unsigned p) {
+  const uint64_t line = transaction.parts[p].line;
+  const uint64_t begin = std::max(transaction.base, line);
+  return {begin, begin + transaction.parts[p].bytes};
+}
+
+void perform_atomic(WarpTransaction& transaction, uint8_t* memory, size_t lane) {
+  const ptx::Modifiers& modifiers = transaction.op->modifiers;
+  const uint32_t bytes = transaction.lane_bytes;
+  uint8_t* operand = transaction.data.data() + lane * bytes;
+  const uint8_t* swap = transaction.second.data() + lane * bytes;
+  if (bytes == 16) {  // exch and cas of b128
+    std::array<uint8_t, 16> old_value{};
+    std::memcpy(old_value.data(), memory, 16);
+    if (modifiers.atomic == ptx::AtomicOp::exch) {
+      std::memcpy(memory, operand, 16);
+    } else if (std::memcmp(memory, operand, 16) == 0) {
+      std::memcpy(memory, swap, 16);
+    }
+    std::memcpy(operand, old_value.data(), 16);
+    return;
+  }
+  uint64_t old_value = 0;
+  uint64_t a = 0;
+  uint64_t b = 0;
+  std::memcpy(&old_value, memory, bytes);
+  std::memcpy(&a, operand, bytes);
+  if (modifiers.atomic == ptx::AtomicOp::cas) std::memcpy(&b, swap, bytes);
+  const uint64_t value = apply_atomic(modifiers.atomic, modifiers.type, old_value, a, b);
+  std::memcpy(memory, &value, bytes);
+  std::memcpy(operand, &old_value, bytes);
+}
+
+}  // namespace
+
+void Device::perform_here(WarpTransaction& transaction, unsigned first, unsigned count, Picoseconds now, Device& home) {
+  const uint32_t space_index = transaction.host_memory ? transaction.home_gpu.value + kHostBias : transaction.home_gpu.value;
+  const MemorySpace& space = *group_.space(space_index);
+  transaction.sampled = now;
+  const bool load = transaction.kind == AccessKind::load;
+  if (transaction.contiguous && (load || transaction.kind == AccessKind::store)) {
+    const uint64_t begin = part_range(transaction, first).first;
+    const uint64_t end = part_range(transaction, first + count - 1).second;
+    uint8_t* memory = space.resolve(begin, end - begin);
+    const size_t skip = transaction.role == WarpTransaction::Role::bulk
+                            ? 0
+                            : static_cast<size_t>(std::countr_zero(transaction.mask)) * transaction.lane_bytes;
+    uint8_t* data = transaction.data.data() + skip + (begin - transaction.base);
+    if (load) {
+      std::memcpy(data, memory, end - begin);
+    } else {
+      std::memcpy(memory, data, end - begin);
+      home.notify_write(begin, end - begin, now);
+    }
+  } else {
+    const size_t bytes = transaction.lane_bytes;
+    for (unsigned p = first; p < first + count; ++p) {
+      for (uint32_t m = transaction.parts[p].lane_mask; m != 0; m &= m - 1) {
+        const auto lane = static_cast<size_t>(std::countr_zero(m));
+        uint8_t* memory = space.resolve(transaction.address[lane], bytes);
+        uint8_t* data = transaction.data.data() + lane * bytes;
+        if (load) {
+          std::memcpy(data, memory, bytes);
+          continue;
+        }
+        if (transaction.kind == AccessKind::store) {
+          std::memcpy(memory, data, bytes);
+        } else {
+          perform_atomic(transaction, memory, lane);
+        }
+        home.notify_write(transaction.address[lane], bytes, now);
+      }
+    }
+  }
+  if (!transaction.fills_l1) return;
+  // L1 keeps whole sectors as they are now: up to 16 of them travel behind the lanes' bytes.
+  uint32_t sector = 0;
+  for (unsigned p = 0; p < first; ++p) sector += static_cast<uint32_t>(std::popcount(transaction.parts[p].sector_mask));
+  for (unsigned p = first; p < first + count; ++p) {
+    for (uint32_t s = 0; s < 4; ++s) {
+      if ((transaction.parts[p].sector_mask >> s & 1U) == 0) continue;
+      if (sector < 16) {
+        uint8_t* target = transaction.data.data() + 512 + size_t{sector} * kSectorBytes;
+        const uint64_t address = transaction.parts[p].line + uint64_t{s} * kSectorBytes;
+        for (uint64_t bytes = kSectorBytes; bytes != 0; bytes /= 2) {  // the last sector of an allocation may be short
+          const uint8_t* memory = space.resolve(address, bytes);
+          if (memory == nullptr) continue;
+          std::memcpy(target, memory, bytes);
+          break;
+        }
+      }
+      ++sector;
+    }
+  }
+}
+
+// ------------------------------------------------------------------------------------------------ watches
+
+void Device::watch(uint64_t address, uint32_t bytes, Fragment& fragment) {
+  for (uint64_t sector = address / kSectorBytes; sector <= (address + bytes - 1) / kSectorBytes; ++sector) {
+    watches_[sector].push_back({&fragment, 0});
+    watched_.set(sector % watched_.size());
+  }
+}
+
+void Device::unwatch(Fragment& fragment, const std::vector<PollRead>& reads) {
+  for (const PollRead& read : reads) {
+    if (read.shared) continue;
+    for (uint64_t sector = read.address / kSectorBytes; sector <= (read.address + read.bytes - 1) / kSectorBytes; ++sector) {
+      const auto found = watches_.find(sector);
+      if (found == watches_.end()) continue;
+      std::erase_if(found->second, [&](const auto& entry) { return entry.first == &fragment; });
+      if (found->second.empty()) watches_.erase(found);
+    }
+  }
+  if (watches_.empty()) watched_.reset();
+}
+
+void Device::notify_write(uint64_t address, uint64_t bytes, Picoseconds now) {
+  if (watches_.empty()) return;
+  for (uint64_t sector = address / kSectorBytes; sector <= (address + bytes - 1) / kSectorBytes; ++sector) {
+    if (!watched_.test(sector % watched_.size())) continue;
+    const auto found = watches_.find(sector);
+    if (found == watches_.end()) continue;
+    const auto waiting = found->second;  // waking changes the table
+    for (const auto& [fragment, unused] : waiting) {
+      const bool polled = std::any_of(fragment->poll.reads.begin(), fragment->poll.reads.end(), [&](const PollRead& read) {
+        return !read.shared && read.address < address + bytes && address < read.address + read.bytes;
+      });
+      if (polled && fragment->parked) sms_[fragment->warp->cta->sm]->wake_parked(*fragment, now);
+    }
+  }
+}
+
+// ------------------------------------------------------------------------------------------------ ends
+
+void Device::fault(Error error) {
+  if (!fault_) fault_.emplace(process_.now(), std::move(error));
+}
+
+void Device::print(std::string text) { printed_.emplace_back(process_.now(), std::move(text)); }
+
+bool Device::nudge(Picoseconds now, bool clocks) {
+  bool moved = false;
+  for (const std::unique_ptr<Sm>& sm : sms_) moved = sm->nudge(cycle(now), clocks) || moved;
+  return moved;
+}
+
+std::vector<std::string> Device::waiting_report(size_t limit) const {
+  std::vector<std::string> lines;
+  for (const std::unique_ptr<Sm>& sm : sms_) sm->waiting_report(lines, limit);
+  return lines;
+}
+
+}  // namespace ptxwire::sim

@@ -1,0 +1,145 @@
+// One simulated GPU: its SMs, its grid scheduler, its memory client. It is one logical process; everything here runs
+// on that process, except perform(), which runs on the process of the transaction's home.
+#pragma once
+
+#include <array>
+#include <bitset>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "models/base/logical_process.hpp"
+#include "models/gpu/memory_system.hpp"
+#include "models/machines/machine.hpp"
+#include "sim/exec/warp.hpp"
+#include "sim/exec/warp_transaction.hpp"
+#include "sim/memory/address_map.hpp"
+#include "sim/memory/memory_space.hpp"
+#include "support/error.hpp"
+
+namespace ptxwire::sim {
+
+class Sm;
+class Device;
+
+/// What all devices of a cluster share.
+struct DeviceGroup {
+  const models::Machine* machine = nullptr;
+  std::vector<Device*> devices;
+  std::vector<MemorySpace*> device_memory, host_memory;  ///< by GPU
+  bool park_polls = true;
+  int64_t quantum_cycles = 64;  ///< how far a warp may run ahead of the event clock
+
+  [[nodiscard]] MemorySpace* space(uint32_t home) const {
+    if (home < device_memory.size()) return device_memory[home];
+    if (home >= kHostBias && home - kHostBias < host_memory.size()) return host_memory[home - kHostBias];
+    return nullptr;
+  }
+};
+
+/// A kernel on its way through the grid scheduler.
+struct Launch {
+  uint32_t id = 0;
+  ExecProgram* program = nullptr;
+  uint32_t function = 0;
+  std::array<uint32_t, 3> grid{1, 1, 1}, block{1, 1, 1};
+  uint32_t cluster = 1;
+  uint32_t dynamic_shared_bytes = 0;
+  bool cooperative = false;
+  int priority = 0;
+  std::vector<uint8_t> parameters;
+  uint64_t grid_workspace = 0;          ///< address behind %envreg1/2 for cooperative grids, 0: none
+  std::shared_ptr<const ExecProgram::ConstantLanes> constants;
+  uint32_t shared_bytes = 0;            ///< static + dynamic
+  uint32_t registers_per_thread = 0;
+  // progress
+  uint64_t next_cta = 0, ctas = 0, finished_ctas = 0;
+  uint64_t transactions = 0;            ///< in flight
+  models::Picoseconds started{}, finished{};
+  bool done = false;
+  uint64_t instructions = 0, charged_instructions = 0;
+  struct Profile {
+    std::array<int64_t, static_cast<size_t>(Wait::count)> waited{};  ///< cycles, lane-weighted warps
+    uint64_t warps = 0, instructions = 0;
+  };
+  std::array<Profile, 2> profile;       ///< even and odd CTAs
+  std::function<void(models::Picoseconds)> on_done;
+};
+
+class Device final : public models::MemoryClient {
+ public:
+  Device(DeviceGroup& group, models::GpuId id, models::LogicalProcess& process, models::GpuMemorySystem& memory);
+  ~Device();
+
+  /// CTAs of the launch may be placed from now on.
+  void submit(Launch& launch);
+  /// CTAs of this kernel that one SM holds at once; 0 if one does not fit.
+  static uint32_t occupancy(const models::SmParameters& sm, uint32_t threads, uint32_t registers_per_thread, uint32_t shared_bytes);
+
+  // MemoryClient
+  void perform(models::Transaction& transaction, unsigned first, unsigned count, models::Picoseconds now) override;
+  void complete(models::Transaction& transaction, models::Picoseconds now) override;
+
+  // ---- for the SMs
+  [[nodiscard]] const DeviceGroup& group() const { return group_; }
+  [[nodiscard]] models::GpuId id() const { return id_; }
+  [[nodiscard]] models::LogicalProcess& process() { return process_; }
+  [[nodiscard]] models::GpuMemorySystem& memory() { return memory_; }
+  [[nodiscard]] Sm& sm(uint32_t index) { return *sms_[index]; }
+  [[nodiscard]] const models::ClockDomain& clock() const { return clock_; }
+  [[nodiscard]] int64_t cycle(models::Picoseconds time) const { return clock_.cycle_at_or_after(time); }
+  WarpTransaction* new_transaction();
+  void recycle(WarpTransaction* transaction);
+  void cta_finished(Cta& cta, int64_t cycle);
+  void transaction_done(Cta& cta, models::Picoseconds now);
+  /// The run stops at the end of the window; the earliest fault of all GPUs is reported.
+  void fault(Error error);
+  [[nodiscard]] const std::optional<std::pair<models::Picoseconds, Error>>& fault_seen() const { return fault_; }
+  void print(std::string text);
+  [[nodiscard]] const std::vector<std::pair<models::Picoseconds, std::string>>& printed() const { return printed_; }
+
+  /// The fragment wants to know of the next write to these bytes (device memory of this GPU).
+  void watch(uint64_t address, uint32_t bytes, Fragment& fragment);
+  void unwatch(Fragment& fragment, const std::vector<PollRead>& reads);
+
+  /// Called when nothing is in flight anywhere: lets fragments go on that wait for lanes which may need them first, or whose
+  /// polls read a clock. Returns whether anything moved.
+  bool nudge(models::Picoseconds now, bool clocks);
+  /// Who waits for what, for the deadlock report; at most `limit` lines.
+  [[nodiscard]] std::vector<std::string> waiting_report(size_t limit) const;
+
+  [[nodiscard]] uint64_t charged_instructions() const { return charged_; }
+  void charge(uint64_t instructions) { charged_ += instructions; }
+
+ private:
+  void place_ctas(models::Picoseconds now, uint64_t argument);
+  bool place_one(Launch& launch, models::Picoseconds now);
+  void perform_here(WarpTransaction& transaction, unsigned first, unsigned count, models::Picoseconds now, Device& home);
+  void notify_write(uint64_t address, uint64_t bytes, models::Picoseconds now);
+  void finish_if_drained(Launch& launch, models::Picoseconds now);
+
+  DeviceGroup& group_;
+  models::GpuId id_;
+  models::LogicalProcess& process_;
+  models::GpuMemorySystem& memory_;
+  models::ClockDomain clock_;
+  std::vector<std::unique_ptr<Sm>> sms_;
+  std::vector<uint32_t> placement_order_;
+  std::vector<Launch*> pending_;
+  bool placing_ = false;
+  models::EventMember<Device, &Device::place_ctas> place_event_{*this};
+  std::deque<WarpTransaction> transactions_;
+  std::vector<WarpTransaction*> free_transactions_;
+  std::unordered_map<uint64_t, std::vector<std::pair<Fragment*, uint32_t>>> watches_;  ///< by sector
+  std::bitset<4096> watched_;
+  std::optional<std::pair<models::Picoseconds, Error>> fault_;
+  std::vector<std::pair<models::Picoseconds, std::string>> printed_;
+  uint64_t charged_ = 0;
+};
+
+}  // namespace ptxwire::sim

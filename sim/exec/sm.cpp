@@ -1,0 +1,425 @@
+#include "sim/exec/sm.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+namespace ptxwire::sim {
+
+using models::Picoseconds;
+using ptx::Op;
+using ptx::Slot;
+
+Sm::Sm(Device& device, uint32_t id) : device_(device), parameters_(device.group().machine->sm), id_(id) {}
+
+Sm::~Sm() = default;
+
+// ------------------------------------------------------------------------------------------------ residency
+
+bool Sm::fits(const Launch& launch) const {
+  const uint32_t threads = launch.block[0] * launch.block[1] * launch.block[2];
+  const uint32_t warps = (threads + 31) / 32;
+  const uint32_t unit = parameters_.register_allocation_unit;
+  const uint32_t registers = warps * ((launch.registers_per_thread * 32 + unit - 1) / unit * unit);
+  return ctas_.size() < parameters_.max_ctas && used_warps_ + warps <= parameters_.max_warps &&
+         used_registers_ + registers <= parameters_.registers &&
+         used_shared_ + launch.shared_bytes + parameters_.shared_reserved_per_cta_bytes <= parameters_.shared_bytes;
+}
+
+Cta& Sm::place(Launch& launch, uint64_t linear, int64_t cycle) {
+  auto owned = std::make_unique<Cta>();
+  Cta& cta = *owned;
+  cta.launch = &launch;
+  cta.program = launch.program;
+  cta.constants = launch.constants;
+  cta.function = launch.function;
+  cta.linear = static_cast<uint32_t>(linear);
+  cta.id = {static_cast<uint32_t>(linear % launch.grid[0]), static_cast<uint32_t>(linear / launch.grid[0] % launch.grid[1]),
+            static_cast<uint32_t>(linear / launch.grid[0] / launch.grid[1])};
+  cta.sm = id_;
+  cta.shared.resize(launch.shared_bytes);
+  cta.threads = launch.block[0] * launch.block[1] * launch.block[2];
+  cta.threads_alive = cta.threads;
+  const uint32_t warps = (cta.threads + 31) / 32;
+  const uint32_t unit = parameters_.register_allocation_unit;
+  used_warps_ += warps;
+  used_registers_ += warps * ((launch.registers_per_thread * 32 + unit - 1) / unit * unit);
+  used_shared_ += launch.shared_bytes + parameters_.shared_reserved_per_cta_bytes;
+  if (ctas_.empty()) {
+    l1_.resize(parameters_.l1_bytes > used_shared_ ? parameters_.l1_bytes - used_shared_ : 0);
+  }
+  l1_.invalidate();
+  const ptx::ProgramFunction& function = cta.program->program().functions[cta.function];
+  for (uint32_t w = 0; w < warps; ++w) {
+    auto warp = std::make_unique<Warp>();
+    warp->cta = &cta;
+    warp->index = w;
+    warp->scheduler = w % kSchedulers;
+    const uint32_t lanes = std::min(32U, cta.threads - w * 32);
+    warp->existing = lanes == 32 ? ~0U : (1U << lanes) - 1;
+    warp->alive = warp->existing;
+    warp->rows.assign(size_t{function.register_rows} * 32, 0);
+    warp->row_ready.assign(function.register_rows, 0);
+    warp->predicates.assign(function.predicates, 0);
+    warp->predicate_ready.assign(function.predicates, 0);
+    warp->local_bytes = function.frame_bytes;
+    warp->local.assign(size_t{function.frame_bytes} * 32, 0);
+    warp->started = cycle;
+    cta.warps.push_back(std::move(warp));
+  }
+  cta.warps_alive = warps;
+  ctas_.push_back(std::move(owned));
+  return cta;
+}
+
+void Sm::start(Cta& cta, int64_t cycle) {
+  const uint32_t entry = cta.program->program().functions[cta.function].entry_pc;
+  for (const std::unique_ptr<Warp>& warp : cta.warps) {
+    Fragment& fragment = new_fragment(*warp);
+    fragment.pc = entry;
+    fragment.mask = warp->existing;
+    fragment.frames.push_back({.return_pc = ptx::kNoPc, .function = cta.function});
+    schedule(fragment, cycle);
+  }
+}
+
+void Sm::release_cta_later(Cta& cta) { releasable_.push_back(&cta); }
+
+uint32_t Sm::free_slots(const Launch& launch) const {
+  const uint32_t threads = launch.block[0] * launch.block[1] * launch.block[2];
+  models::SmParameters left = parameters_;
+  left.max_ctas -= resident();
+  left.max_warps -= used_warps_;
+  left.registers -= used_registers_;
+  left.shared_bytes -= used_shared_;
+  return Device::occupancy(left, threads, launch.registers_per_thread, launch.shared_bytes);
+}
+
+// ------------------------------------------------------------------------------------------------ fragments and events
+
+Fragment& Sm::new_fragment(Warp& warp) {
+  uint32_t index = 0;
+  if (free_fragments_.empty()) {
+    index = static_cast<uint32_t>(fragments_.size());
+    fragments_.emplace_back();
+  } else {
+    index = free_fragments_.back();
+    free_fragments_.pop_back();
+  }
+  Fragment& fragment = fragments_[index];
+  const uint32_t token = fragment.token + 1;
+  fragment = {};
+  fragment.token = token;
+  fragment.index = index;
+  fragment.warp = &warp;
+  warp.fragments.push_back(&fragment);
+  return fragment;
+}
+
+void Sm::free_fragment(Fragment& fragment) {
+  Warp& warp = *fragment.warp;
+  std::erase(warp.fragments, &fragment);
+  warp.instructions += fragment.executed;
+  fragment.executed = 0;
+  fragment.warp = nullptr;
+  ++fragment.token;
+  free_fragments_.push_back(fragment.index);
+}
+
+void Sm::schedule(Fragment& fragment, int64_t cycle) {
+  ++fragment.token;
+  const uint64_t argument = static_cast<uint64_t>(Timer::resume) << 60 | static_cast<uint64_t>(fragment.index) << 32 | fragment.token;
+  device_.process().at(device_.clock().time(cycle), event_, argument);
+}
+
+void Sm::on_event(Picoseconds now, uint64_t argument) {
+  for (Cta* done : releasable_) std::erase_if(retired_, [&](const std::unique_ptr<Cta>& owned) { return owned.get() == done; });
+  releasable_.clear();
+  const auto timer = static_cast<Timer>(argument >> 60);
+  const auto index = static_cast<uint32_t>(argument >> 32 & 0x0FFFFFFF);
+  if (timer == Timer::chunk) {
+    bulk_finished(bulk_copies_[index], device_.cycle(now));
+    return;
+  }
+  Fragment& fragment = fragments_[index];
+  if (fragment.warp == nullptr || fragment.token != static_cast<uint32_t>(argument)) return;
+  const int64_t cycle = device_.cycle(now);
+  if (timer == Timer::join_check) {
+    for (Join* join = fragment.join; join != nullptr; join = join->parent)
+      if (join->waiting != nullptr) release_waiting(*join, cycle);
+    return;
+  }
+  if (fragment.waiting) {  // a time limit: nanosleep is over, a suspended try_wait gives up
+    fragment.waiting = false;
+    fragment.warp->waited[static_cast<size_t>(fragment.reason)] += (cycle - fragment.wait_since) * std::popcount(fragment.mask);
+    std::erase(fragment.warp->cta->mbarrier_waiting, &fragment);
+    fragment.cycle = std::max(fragment.cycle, cycle);
+  }
+  run(fragment);
+}
+
+void Sm::wait(Fragment& fragment, Wait reason, int64_t cycle) {
+  fragment.waiting = true;
+  fragment.reason = reason;
+  fragment.wait_since = cycle;
+}
+
+void Sm::resume(Fragment& fragment, int64_t cycle) {
+  if (fragment.waiting) {
+    fragment.warp->waited[static_cast<size_t>(fragment.reason)] +=
+        std::max<int64_t>(0, cycle - fragment.wait_since) * std::popcount(fragment.mask);
+  }
+  fragment.waiting = false;
+  fragment.on_scoreboard = false;
+  fragment.cycle = std::max(fragment.cycle, cycle);
+  schedule(fragment, fragment.cycle);
+}
+
+// ------------------------------------------------------------------------------------------------ operands
+
+LaneFrame Sm::lane_frame(const Fragment& fragment) const {
+  Warp& warp = *fragment.warp;
+  const CallFrame& frame = fragment.frames.back();
+  return {warp.rows.data() + size_t{frame.row_base} * 32, warp.predicates.data() + frame.predicate_base,
+          warp.cta->constants->narrow.data(), warp.cta->constants->wide.data(), &warp.carry};
+}
+
+const uint32_t* Sm::source32(const Fragment& fragment, const Slot& slot) const {
+  const LaneFrame frame = lane_frame(fragment);
+  return slot.kind == Slot::Kind::constant ? frame.constants32 + size_t{slot.index} * 32 : frame.rows + size_t{slot.index} * 32;
+}
+
+const uint64_t* Sm::source64(const Fragment& fragment, const Slot& slot) const {
+  const LaneFrame frame = lane_frame(fragment);
+  return slot.kind == Slot::Kind::constant ? frame.constants64 + size_t{slot.index} * 32
+                                           : reinterpret_cast<const uint64_t*>(frame.rows + size_t{slot.index} * 32);
+}
+
+uint64_t Sm::uniform_source(const Fragment& fragment, const Slot& slot, uint32_t mask) const {
+  const int lane = std::countr_zero(mask);
+  if (slot.kind == Slot::Kind::constant || slot.rows >= 2) return source64(fragment, slot)[lane];
+  return source32(fragment, slot)[lane];
+}
+
+void Sm::write_lane(const Fragment& fragment, const Slot& slot, uint32_t lane, uint64_t value) {
+  const LaneFrame frame = lane_frame(fragment);
+  if (slot.kind == Slot::Kind::predicate) {
+    uint32_t& predicate = frame.predicates[slot.index];
+    predicate = (predicate & ~(1U << lane)) | static_cast<uint32_t>(value & 1) << lane;
+  } else if (slot.kind == Slot::Kind::reg) {
+    uint32_t* row = frame.rows + size_t{slot.index} * 32;
+    if (slot.rows >= 2) {
+      reinterpret_cast<uint64_t*>(row)[lane] = value;
+    } else {
+      row[lane] = static_cast<uint32_t>(value);
+    }
+  }
+}
+
+bool Sm::operands_ready(Fragment& fragment, const ExecOp& exec, int64_t& cycle) {
+  Warp& warp = *fragment.warp;
+  const CallFrame& frame = fragment.frames.back();
+  int64_t ready = fragment.cycle;
+  for (uint32_t i = 0; i < exec.waits; ++i) ready = std::max(ready, warp.row_ready[frame.row_base + exec.wait_rows[i]]);
+  for (uint32_t i = 0; i < exec.predicate_waits; ++i)
+    ready = std::max(ready, warp.predicate_ready[frame.predicate_base + exec.predicate_rows[i]]);
+  if (ready >= kPending) {
+    fragment.on_scoreboard = true;
+    wait(fragment, static_cast<Wait>(ready - kPending), fragment.cycle);
+    return false;
+  }
+  cycle = ready;
+  return true;
+}
+
+void Sm::set_results(const Fragment& fragment, const ExecOp& exec, int64_t ready) {
+  Warp& warp = *fragment.warp;
+  const CallFrame& frame = fragment.frames.back();
+  for (uint32_t i = 0; i < exec.results; ++i) warp.row_ready[frame.row_base + exec.result_rows[i]] = ready;
+  for (uint32_t i = 0; i < exec.predicate_results; ++i)
+    warp.predicate_ready[frame.predicate_base + exec.predicate_result_rows[i]] = ready;
+}
+
+// ------------------------------------------------------------------------------------------------ the issue loop
+
+void Sm::run(Fragment& fragment) {
+  Warp& warp = *fragment.warp;
+  const ExecProgram& program = *warp.cta->program;
+  const ptx::Op* code = program.program().code.data();
+  const int64_t limit = fragment.cycle + device_.group().quantum_cycles;
+  SlotCalendar& issue = issue_[warp.scheduler];
+  for (;;) {
+    if (fragment.pc == fragment.join_pc && arrive_at_join(fragment)) return;
+    const ExecOp& exec = program.op(fragment.pc);
+    int64_t cycle = 0;
+    if (!operands_ready(fragment, exec, cycle)) return;
+    if (exec.issue_slots != 0) {
+      if (cycle > limit) {
+        schedule(fragment, cycle);
+        return;
+      }
+      if (fragment.phase == 0) {  // an op that waited for room or acknowledgements has its slot already
+        cycle = issue.claim(cycle, exec.issue_slots);
+        if (exec.pipe != kNoPipe) cycle = pipes_[warp.scheduler][exec.pipe].claim(cycle, exec.pipe_interval);
+        ++fragment.executed;
+      }
+      fragment.cycle = cycle + exec.issue_slots;
+    }
+    uint32_t mask = fragment.mask;
+    if (exec.guarded) {
+      const uint32_t guard = warp.predicates[fragment.frames.back().predicate_base + exec.guard];
+      mask &= exec.guard_negated ? ~guard : guard;
+    }
+    if (exec.kind == ExecKind::lane) {
+      if (mask != 0) exec.lane_op(code[fragment.pc], lane_frame(fragment), mask);
+      set_results(fragment, exec, cycle + exec.latency);
+      ++fragment.pc;
+      continue;
+    }
+    if (mask == 0) {
+      ++fragment.pc;
+      continue;
+    }
+    if (!execute(fragment, exec, code[fragment.pc], mask, cycle)) return;
+  }
+}
+
+// Returns whether the fragment goes on at once.
+bool Sm::execute(Fragment& fragment, const ExecOp& exec, const Op& op, uint32_t mask, int64_t cycle) {
+  switch (exec.kind) {
+    case ExecKind::branch: {
+      const uint32_t pc = fragment.pc;
+      if (mask == fragment.mask) {
+        fragment.pc = op.target;
+        fragment.cycle += parameters_.branch_taken_clk;
+        if (op.target <= pc) {
+          if (fragment.join != nullptr && fragment.join->waiting != nullptr && ++fragment.join->spins > 4096)
+            release_waiting(*fragment.join, cycle);
+          if (exec.poll_loop != UINT32_MAX) {
+            on_back_edge(fragment, exec.poll_loop, fragment.cycle);
+            return !fragment.parked;
+          }
+        }
+        return true;
+      }
+      branch(fragment, op, mask, fragment.mask, cycle);
+      return true;
+    }
+    case ExecKind::branch_indexed: branch_indexed(fragment, op, mask, cycle); return fragment.warp != nullptr && !fragment.waiting;
+    case ExecKind::load:
+    case ExecKind::store:
+    case ExecKind::atomic:
+    case ExecKind::reduction: return memory_access(fragment, exec, op, mask, cycle);
+    case ExecKind::fence:
+      if (op.modifiers.proxy != ptx::Proxy::none) {  // orders proxies of this thread; waits for no acknowledgement
+        fragment.cycle += parameters_.fence_cta_clk;
+        ++fragment.pc;
+        return true;
+      }
+      if (!release_first(fragment, op, cycle)) return false;
+      if (op.modifiers.scope != ptx::Scope::cta && op.modifiers.order != ptx::Order::release) l1_.invalidate();
+      fragment.phase = 0;
+      ++fragment.pc;
+      return true;
+    case ExecKind::warp_exchange:
+    case ExecKind::warp_barrier: return warp_exchange(fragment, exec, op, mask, cycle);
+    case ExecKind::read_special: read_special(fragment, op, mask, cycle); break;
+    case ExecKind::frame_address: {
+      const uint64_t* offset = source64(fragment, op.src[0]);
+      for (uint32_t m = mask; m != 0; m &= m - 1) {
+        const auto lane = static_cast<uint32_t>(std::countr_zero(m));
+        write_lane(fragment, op.dst[0], lane, offset[lane] + fragment.frames.back().local_base);
+      }
+      break;
+    }
+    case ExecKind::cvta: convert_address(fragment, op, mask); break;
+    case ExecKind::cluster_address: cluster_address(fragment, op, mask); break;
+    case ExecKind::call: return call(fragment, op, mask, cycle);
+    case ExecKind::ret: do_return(fragment, mask, cycle); return fragment.warp != nullptr && !fragment.waiting && fragment.mask != 0;
+    case ExecKind::exit: exit_lanes(fragment, mask, cycle); return fragment.warp != nullptr;
+    case ExecKind::trap: stop(fragment, "the kernel executed a trap", static_cast<uint32_t>(std::countr_zero(mask))); return false;
+    case ExecKind::nop:
+    case ExecKind::hint:
+    case ExecKind::grid_dependency: break;
+    case ExecKind::nanosleep: {
+      const uint64_t ns = op.src[0].rows >= 2 ? source64(fragment, op.src[0])[std::countr_zero(mask)]
+                                               : source32(fragment, op.src[0])[std::countr_zero(mask)];
+      ++fragment.pc;
+      wait(fragment, Wait::sleep, cycle);
+      schedule(fragment, cycle + std::max<int64_t>(1, static_cast<int64_t>(static_cast<double>(ns) * device_.clock().hertz() * 1e-9)));
+      return false;
+    }
+    case ExecKind::barrier: return barrier(fragment, op, mask, cycle);
+    case ExecKind::cluster_barrier: return cluster_barrier(fragment, op, mask, cycle);
+    case ExecKind::mbarrier: mbarrier(fragment, op, mask, cycle); break;
+    case ExecKind::mbarrier_wait: return mbarrier_wait(fragment, op, mask, cycle);
+    case ExecKind::cp_async: return async_copy(fragment, op, mask, cycle);
+    case ExecKind::cp_async_control: return async_control(fragment, op, mask, cycle);
+    case ExecKind::bulk_copy: return bulk_copy(fragment, op, mask, cycle);
+    case ExecKind::bulk_control: return bulk_control(fragment, op, mask, cycle);
+    case ExecKind::lane: break;
+    case ExecKind::refused:
+      stop(fragment, fmt::format("instruction '{}' is not executed by this version", fragment.warp->cta->program->program().texts[fragment.pc]),
+           static_cast<uint32_t>(std::countr_zero(mask)));
+      return false;
+  }
+  set_results(fragment, exec, cycle + exec.latency);
+  ++fragment.pc;
+  return true;
+}
+
+// ------------------------------------------------------------------------------------------------ reports
+
+std::string Sm::where(const Fragment& fragment, uint32_t lane) const {
+  const Warp& warp = *fragment.warp;
+  const Cta& cta = *warp.cta;
+  const ptx::Program& program = cta.program->program();
+  const uint32_t thread = warp.index * 32 + lane;
+  const auto& block = cta.launch->block;
+  return fmt::format("kernel '{}', GPU {}, CTA ({}, {}, {}), thread ({}, {}, {})", program.functions[cta.function].name, device_.id().value,
+                     cta.id[0], cta.id[1], cta.id[2], thread % block[0], thread / block[0] % block[1], thread / block[0] / block[1]);
+}
+
+void Sm::stop(const Fragment& fragment, std::string what, uint32_t lane, std::string hint) {
+  const ptx::Program& program = fragment.warp->cta->program->program();
+  const ptx::ProgramFunction& function = program.functions[fragment.frames.empty() ? fragment.warp->cta->function : fragment.frames.back().function];
+  const uint32_t pc = std::min<uint32_t>(fragment.pc, static_cast<uint32_t>(program.code.size()) - 1);
+  device_.fault(Error{.message = fmt::format("{} at '{}', {}", what, program.texts[pc], where(fragment, lane)),
+                      .path = function.path,
+                      .line = program.code[pc].line,
+                      .column = 0,
+                      .hint = std::move(hint)});
+}
+
+void Sm::waiting_report(std::vector<std::string>& lines, size_t limit) const {
+  static constexpr std::array<const char*, static_cast<size_t>(Wait::count)> kNames = {
+      "is issuing", "waits for a load", "waits for a remote load", "polls memory", "polls remote memory", "polls shared memory",
+      "waits for room for stores", "waits for acknowledgements", "waits at barrier 0", "waits at a named barrier", "waits at the cluster barrier",
+      "waits for an mbarrier", "waits for bulk copies", "sleeps", "waits for an atomic", "waits for lanes of its warp"};
+  for (const std::unique_ptr<Cta>& cta : ctas_) {
+    for (const std::unique_ptr<Warp>& warp : cta->warps) {
+      for (const Fragment* fragment : warp->fragments) {
+        if (lines.size() >= limit) return;
+        const ptx::Program& program = cta->program->program();
+        const ptx::Op& op = program.code[fragment->pc];
+        std::string detail;
+        if (fragment->parked) {
+          for (const PollRead& read : fragment->poll.reads) {
+            detail += fmt::format("{} {:#x}", detail.empty() ? " at" : ",", read.address);
+            if (detail.size() > 80) break;
+          }
+        } else if (fragment->reason == Wait::named_barrier || fragment->reason == Wait::barrier) {
+          detail = fmt::format(" {} ({} of {} threads there)", fragment->wait_detail, cta->barriers[fragment->wait_detail & 15].arrived,
+                               cta->barriers[fragment->wait_detail & 15].expected);
+        }
+        lines.push_back(fmt::format("GPU {} kernel '{}' CTA {} warp {} lanes {:#x} {}{} ({}:{} '{}')", device_.id().value,
+                                    program.functions[cta->function].name, cta->linear, warp->index, fragment->mask,
+                                    kNames[static_cast<size_t>(fragment->reason)], detail,
+                                    program.functions[fragment->frames.back().function].path, op.line, program.texts[fragment->pc]));
+      }
+    }
+  }
+}
+
+}  // namespace ptxwire::sim

@@ -1,0 +1,49 @@
+// A transaction with its functional half: lanes, addresses and bytes.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "models/base/transaction.hpp"
+#include "ptx_frontend/program.hpp"
+
+namespace ptxwire::sim {
+
+struct Cta;
+struct Warp;
+struct Fragment;
+struct BulkCopy;
+
+struct WarpTransaction final : models::Transaction {
+  enum class Role : uint8_t { lanes, bulk, async_copy };
+  static constexpr uint32_t kDataBytes = 1024;
+
+  Role role = Role::lanes;
+  bool contiguous = false;      ///< the lanes of `mask` form one run and their bytes one range from `base`
+  bool wakes_fragment = false;  ///< the fragment waits for this one (acquire loads)
+  bool invalidates_l1 = false;
+  bool fills_l1 = false;
+  bool tracked_store = false;   ///< counted by the CTA's StoreTracker
+  bool poll = false;            ///< issued inside a poll loop: remember what was read
+  uint8_t lane_bytes = 0;       ///< bytes per lane, 1..16
+  uint32_t pc = 0;
+  uint32_t mask = 0;
+  uint32_t row_base = 0;
+  uint32_t window_bytes = 0;    ///< of the SM's store window
+  const ptx::Op* op = nullptr;
+  Cta* cta = nullptr;
+  Warp* warp = nullptr;
+  Fragment* fragment = nullptr;
+  uint32_t fragment_token = 0;
+  uint64_t store_epoch = 0;
+  uint64_t base = 0;            ///< address of the first lane (or of the chunk)
+  models::Picoseconds sampled{};  ///< when the (last) part was performed
+  BulkCopy* bulk = nullptr;
+  uint32_t bulk_offset = 0;     ///< of this chunk
+  uint32_t bulk_bytes = 0;
+  std::array<uint64_t, 32> address{};
+  alignas(64) std::array<uint8_t, kDataBytes> data{};   ///< lanes: lane * lane_bytes; bulk: bytes in order
+  alignas(16) std::array<uint8_t, 512> second{};        ///< cas: new value, per lane
+};
+
+}  // namespace ptxwire::sim
