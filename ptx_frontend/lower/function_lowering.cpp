@@ -94,16 +94,48 @@ void FunctionLowering::drop_unwritten_reads() {
   const auto count = static_cast<uint32_t>(code_.ops.size());
   for (uint32_t i = 0; i < count; ++i)
     for_each_definition(code_, i, [&](VirtualRegister r) { written[r] = true; });
+  std::vector<VirtualRegister> cleared;
   const auto replace = [&](Slot& slot, VirtualRegister& r) {
-    if (r == kNoRegister || written[r] || code_.classes[r] == RegisterClass::predicate) return;
+    if (r == kNoRegister || written[r]) return;
+    if (code_.classes[r] == RegisterClass::predicate) {
+      cleared.push_back(r);
+      written[r] = true;
+      return;
+    }
     slot = constants_.slot(0);
     r = kNoRegister;
   };
+  for (uint32_t i = 0; i < count; ++i) replace(code_.ops[i].guard, code_.operands[i].guard);
   for (uint32_t i = 0; i < count; ++i)
     for (size_t k = 0; k < code_.ops[i].src.size(); ++k)
       replace(code_.ops[i].src[k], code_.operands[i].src[k]);
   for (VirtualList& list : code_.lists)
     for (size_t k = list.destinations; k < list.slots.size(); ++k) replace(list.slots[k], list.registers[k]);
+  clear_at_start(cleared);
+}
+
+/// Puts `setp.ne p, 0, 0` in front of everything.
+void FunctionLowering::clear_at_start(const std::vector<VirtualRegister>& predicates) {
+  if (predicates.empty()) return;
+  const auto added = static_cast<uint32_t>(predicates.size());
+  for (Op& op : code_.ops)
+    if (op.opcode == Opcode::bra) op.target += added;
+  for (VirtualList& list : code_.lists)
+    for (uint32_t& target : list.targets) target += added;
+  Op op;
+  op.opcode = Opcode::setp;
+  op.modifiers.compare = Compare::ne;
+  op.modifiers.type = Type::b32;
+  op.src[0] = op.src[1] = constants_.slot(0);
+  op.dst[0].kind = Slot::Kind::predicate;
+  op.line = code_.ops.front().line;
+  VirtualOperands operands;
+  for (const VirtualRegister r : predicates) {
+    operands.dst[0] = r;
+    code_.ops.insert(code_.ops.begin(), op);
+    code_.operands.insert(code_.operands.begin(), operands);
+    origins_.insert(origins_.begin(), origins_.front());
+  }
 }
 
 }  // namespace ptxwire::ptx

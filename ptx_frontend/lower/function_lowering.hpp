@@ -104,6 +104,7 @@ class FunctionLowering {
   void end_function();
   void resolve_branches();
   void drop_unwritten_reads();
+  void clear_at_start(const std::vector<VirtualRegister>& predicates);
 
   const LinkedImage& image_;
   const LinkedFunction& linked_;

@@ -200,6 +200,16 @@ TEST_CASE("registers that are never written read as zero", "[contract]") {
   CHECK(kind(op.src[0]) == kReg);  // written by the same op
 }
 
+TEST_CASE("a predicate that is never written is cleared first", "[contract]") {
+  const Program program = lower_body("LOOP:\n@%p1 bra LOOP;\nret;");
+  const Op& clear = program.code[0];
+  CHECK(clear.opcode == Opcode::setp);
+  CHECK(clear.modifiers.compare == Compare::ne);
+  CHECK(constant_value(program, clear.src[0]) == constant_value(program, clear.src[1]));
+  CHECK(clear.dst[0].index == program.code[1].guard.index);
+  CHECK(program.code[1].target == 1);
+}
+
 TEST_CASE("a huge register declaration costs nothing", "[contract]") {
   const Program program = lower_text(
       ".visible .entry k() { .reg .b32 %r<131101>; mov.u32 %r131100, %tid.x; st.global.b32 [0], %r131100; "
