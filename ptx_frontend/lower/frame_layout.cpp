@@ -24,16 +24,15 @@ void FrameLayout::place_interface(const Function& function) {
 }
 
 void FrameLayout::place_call_parameters(const Function& function) {
-  const auto is_call_parameter = [](const Symbol& symbol) {
-    return symbol.kind == SymbolKind::variable && symbol.space == Space::param;
-  };
-  if (std::none_of(function.symbols.begin(), function.symbols.end(), is_call_parameter)) return;
+  std::vector<bool> own(function.symbols.size(), false);  // the function's own interface
+  for (const uint32_t s : function.returns) own[s] = true;
+  for (const uint32_t s : function.parameters) own[s] = true;
   // Scopes come before the scopes inside them, and symbols in source order; `end` grows while a scope is
   // filled.
   std::vector<uint64_t> end(std::max<size_t>(function.scopes.size(), 1), 0);
   std::vector<std::vector<uint32_t>> members(end.size());
   for (uint32_t s = 0; s < function.symbols.size(); ++s)
-    if (is_call_parameter(function.symbols[s])) members[function.symbols[s].scope].push_back(s);
+    if (function.symbols[s].space == Space::param && !own[s]) members[function.symbols[s].scope].push_back(s);
   uint64_t total = bytes_;
   for (size_t scope = 0; scope < end.size(); ++scope) {
     const uint32_t parent = scope < function.scopes.size() ? function.scopes[scope].parent : UINT32_MAX;

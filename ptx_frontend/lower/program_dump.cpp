@@ -71,6 +71,7 @@ std::string dump_operands(const Program& program, const Op& op) {
     if (!op.src[k].present()) continue;
     const bool address = (k == 0 && takes_address(op.opcode)) || (copies(op.opcode) && (k < 2 || k == 3));
     const int32_t offset = k == 0 ? op.offset : k == 1 ? op.offset2 : op.offset3;
+    if (op.opcode == Opcode::frame_address) text += "frame + ";
     append(", ", address ? bracketed(program, op.src[k], offset, op.frame_relative)
                          : dump_slot(program, op.src[k]));
   }
