@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "models/machines/machine.hpp"
+#include "models/machines/toml_file.hpp"
 #include "sim/workload/expectation.hpp"
 #include "sim/workload/intranode.hpp"
 #include "support/data_path.hpp"
@@ -192,14 +193,29 @@ Expected<ScenarioResult> run_scenario(const Scenario& scenario, const RunOptions
 }
 
 Expected<std::vector<std::string>> scenario_inputs(const Scenario& scenario) {
-  const auto machine = machine_path(scenario);
+  std::vector<std::string> paths;
+  const auto add = [&paths](const std::string& path) {
+    if (!path.empty() && std::find(paths.begin(), paths.end(), path) == paths.end()) paths.push_back(path);
+  };
+  const auto path = machine_path(scenario);
+  if (!path) return path.error();
+  const auto machine = models::load_machine(*path);  // also refuses a chain of bases without an end
   if (!machine) return machine.error();
+  for (std::string file = *path; !file.empty();) {
+    add(file);
+    const auto table = models::parse_toml_file(file);
+    if (!table) return table.error();
+    const auto base = (*table)["base"].value<std::string>();
+    file = base ? (std::filesystem::path(file).parent_path() / *base).string() : "";
+  }
+  add(machine->topology);
   const auto programs = scenario_programs(scenario);
   if (!programs) return programs.error();
-  std::vector<std::string> paths = {*machine};
-  for (const std::string& path : {programs->main_path, programs->notify_path, programs->full_notify_path,
-                                  programs->layout_path, programs->delay_path})
-    if (!path.empty() && std::find(paths.begin(), paths.end(), path) == paths.end()) paths.push_back(path);
+  add(programs->main_path);
+  add(programs->notify_path);
+  add(programs->full_notify_path);
+  add(programs->layout_path);
+  add(programs->delay_path);
   return paths;
 }
 

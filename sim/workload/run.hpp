@@ -57,7 +57,8 @@ struct RunOptions {
 /// refuse.
 Expected<ScenarioResult> run_scenario(const Scenario& scenario, const RunOptions& options = {});
 
-/// Paths of all files that determine the result of a scenario (PTX, machine file), for caches.
+/// Paths of all files that determine the result of a scenario (PTX, machine file with its bases and
+/// topology), for caches.
 Expected<std::vector<std::string>> scenario_inputs(const Scenario& scenario);
 
 }  // namespace ptxwire::sim
