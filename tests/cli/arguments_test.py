@@ -1,0 +1,56 @@
+"""Options, help, and what this version refuses by name."""
+
+import command
+
+
+class Arguments(command.CommandTest):
+    def test_help_names_every_command(self):
+        result = self.run_command("--help")
+        self.assertEqual(result.returncode, 0)
+        for name in ("check", "run", "predict", "lint", "machine"):
+            self.assertRegex(result.stdout, rf"\n  {name} ")
+        self.assertEqual(result.stderr, "")
+
+    def test_help_of_a_command(self):
+        result = self.run_command("run", "--help")
+        self.assertEqual(result.returncode, 0)
+        for option in ("--set", "--ranks", "--json", "--threads", "--machine", "--no-check", "--max-time"):
+            self.assertIn(option, result.stdout)
+
+    def test_version(self):
+        result = self.run_command("--version")
+        self.assertEqual(result.returncode, 0)
+        self.assertRegex(result.stdout, r"^ptxwire \d+\.\d+\.\d+\n$")
+
+    def test_no_command(self):
+        self.assert_one_error(self.run_command(), "expected a command")
+
+    def test_unknown_command_and_the_nearest(self):
+        self.assert_one_error(self.run_command("chekc"), "unknown command 'chekc'", "'check'")
+
+    def test_unknown_option_and_the_nearest(self):
+        self.assert_one_error(self.run_command("run", "s", "--thread", "2"), "unknown option '--thread'", "'--threads'")
+        self.assert_one_error(self.run_command("run", "s", "--jsno=x"), "unknown option '--jsno'", "'--json'")
+        self.assert_one_error(self.run_command("--verison"), "unknown option '--verison'", "'--version'")
+
+    def test_commands_of_later_versions_are_refused_by_name(self):
+        for name in ("tune", "sweep", "calibrate", "diff", "measure", "annotate", "report", "topology"):
+            with self.subTest(name):
+                self.assert_one_error(self.run_command(name, "x"), f"'{name}' is not in this version")
+
+    def test_options_of_later_versions_are_refused_by_name(self):
+        self.assert_one_error(self.run_command("run", "s", "--trace", "t.json"), "'run --trace' is not in this version")
+        self.assert_one_error(self.run_command("run", "s", "--trace=t"), "'run --trace' is not in this version")
+        self.assert_one_error(self.run_command("check", "--junit", "j.xml"), "'check --junit' is not in this version")
+        self.assert_one_error(self.run_command("lint", "f.ptx", "--format", "sarif"), "sarif", "not in this version")
+
+    def test_values_that_do_not_fit(self):
+        self.assert_one_error(self.run_command("run", "s", "--threads", "many"), "many")
+        self.assert_one_error(self.run_command("run", "s", "--max-time", "5"), "--max-time")
+        self.assert_one_error(self.run_command("lint", "f.ptx", "--format", "xml"), "unknown format 'xml'")
+        self.assert_one_error(self.run_command("lint"), "files")
+        self.assert_one_error(self.run_command("predict", "s"), "--set")
+
+
+if __name__ == "__main__":
+    command.main()
