@@ -2,9 +2,13 @@
 // find the two neighbouring representable values, compare the exact number with them and with their middle.
 #pragma once
 
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // false alarms inside Boost 1.74 at -O1 and above
 #include <boost/multiprecision/cpp_int.hpp>
+#pragma GCC diagnostic pop
 #include <cstdint>
 #include <functional>
+#include <vector>
 
 #include "ptx_frontend/isa/types.hpp"
 
