@@ -103,7 +103,10 @@ struct GpuMemorySystem::Implementation {
     Picoseconds ready = access_parts(transaction, 0, transaction.part_count, now, &far_bytes);
     transaction.client->perform(transaction, 0, transaction.part_count, now);
     if (far_bytes != 0) {
-      Server& link = returns_data(transaction) ? to_near_link : to_far_link;
+      // Data crosses towards the SM for loads and away from it for stores; each direction is a link of its
+      // own.
+      const uint32_t side = side_of(transaction.source_sm);
+      Server& link = link_towards[returns_data(transaction) ? side : 1 - side];
       ready = max(ready, link.claim(now, partition_link_time(far_bytes))) + far_response;
     }
     ready += response_latency;
@@ -247,7 +250,8 @@ struct GpuMemorySystem::Implementation {
   L2AddressMap map;
   L2Tags tags;
   std::vector<Server> slices, channels, return_ports;
-  Server to_far_link, to_near_link, to_host, from_host;
+  std::array<Server, 2> link_towards;  // [partition]
+  Server to_host, from_host;
   std::vector<Picoseconds> last_arrival;  // [sm][partition]
   std::vector<uint32_t> channel_of_slice;
   ByteTime slice_time, partition_link_time, return_time, channel_time, pcie_time;

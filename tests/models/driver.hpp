@@ -1,8 +1,10 @@
 // A node of GPUs and switches run window by window on one thread: what sim/engine does, without threads.
 #pragma once
 
+#include <unistd.h>
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
@@ -51,11 +53,18 @@ class Node {
       for (const auto& process : processes_) next = min(next, process->next_time());
       if (next == kNever || next >= end) return reached;
       const Picoseconds window_end = next + fabric_->lookahead();
-      for (const auto& process : processes_) process->run_until(window_end);
+      if (reversed_)
+        std::for_each(processes_.rbegin(), processes_.rend(),
+                      [&](const auto& p) { p->run_until(window_end); });
+      else
+        for (const auto& process : processes_) process->run_until(window_end);
       deliver(window_end);
       reached = window_end;
     }
   }
+
+  /// Runs the processes of a window last to first: as good as another number of threads.
+  void reverse_process_order(bool reversed) { reversed_ = reversed; }
 
   [[nodiscard]] uint64_t events() const {
     uint64_t sum = 0;
@@ -84,6 +93,7 @@ class Node {
     }
   }
 
+  bool reversed_ = false;
   std::vector<std::unique_ptr<LogicalProcess>> processes_;
   std::unique_ptr<NvlinkFabric> fabric_;
   std::vector<std::unique_ptr<GpuMemorySystem>> memory_;
@@ -153,6 +163,12 @@ class Stream final : public MemoryClient {
   uint64_t issued_ = 0;
   std::vector<Transaction> transactions_;
 };
+
+/// A file name that no other test process uses.
+inline std::string temporary_path(const std::string& name) {
+  return (std::filesystem::temp_directory_path() / ("ptxwire_" + std::to_string(getpid()) + "_" + name))
+      .string();
+}
 
 inline double gb_per_s(uint64_t bytes, Picoseconds time) {
   return static_cast<double>(bytes) / static_cast<double>(time.value) * 1e3;
