@@ -75,6 +75,7 @@ class FunctionLowering {
   void lower(const Instruction& instruction);
   void lower_plain(const Instruction& instruction, size_t destinations);
   void lower_mov(const Instruction& instruction);
+  void lower_vector_mov(const Instruction& instruction);
   void lower_load(const Instruction& instruction);
   void lower_store(const Instruction& instruction);
   void lower_atomic(const Instruction& instruction);

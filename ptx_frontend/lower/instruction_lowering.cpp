@@ -175,6 +175,19 @@ void FunctionLowering::lower_mov(const Instruction& instruction) {
   emit(std::move(pending));
 }
 
+/// mov.v2 and mov.v4 move component by component.
+void FunctionLowering::lower_vector_mov(const Instruction& instruction) {
+  const std::vector<Value> to = elements(instruction.operands[0], Type::none, true);
+  const std::vector<Value> from = elements(instruction.operands[1], instruction.modifiers.type, false);
+  for (size_t k = 0; k < to.size() && k < from.size(); ++k) {
+    PendingOp pending = start(instruction);
+    pending.op.modifiers.vector = 1;
+    pending.set_dst(0, to[k]);
+    pending.set_src(0, from[k]);
+    emit(std::move(pending));
+  }
+}
+
 void FunctionLowering::lower_load(const Instruction& instruction) {
   PendingOp pending = start(instruction);
   const auto& operands = instruction.operands;
@@ -319,7 +332,10 @@ void FunctionLowering::lower(const Instruction& instruction) {
   if (!instruction.executable) return lower_not_executable(instruction);
   switch (instruction.opcode) {
     case Opcode::mov:
-      return lower_mov(instruction);
+    case Opcode::mov_pack:
+    case Opcode::mov_unpack:
+    case Opcode::read_special:
+      return instruction.modifiers.vector > 1 ? lower_vector_mov(instruction) : lower_mov(instruction);
     case Opcode::ld:
     case Opcode::ldu:
       return lower_load(instruction);

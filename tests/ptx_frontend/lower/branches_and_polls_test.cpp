@@ -42,7 +42,7 @@ const char* const kSpin =
 TEST_CASE("branches join where their paths meet", "[contract]") {
   const Program program = lower_body(
       "mov.u32 %r1, %tid.x; setp.eq.u32 %p1, %r1, 0;\n@%p1 bra ELSE;\nadd.s32 %r2, %r1, 1;\nbra END;\n"
-      "ELSE:\nsub.s32 %r2, %r1, 1;\nEND:\nst.global.b32 [0], %r2;\nret;");
+      "ELSE:\nsub.s32 %r2, %r1, 1;\nEND:\nst.global.b32 [out], %r2;\nret;");
   const std::vector<uint32_t> branches = find_ops(program, Opcode::bra);
   REQUIRE(branches.size() == 2);
   CHECK(program.code[branches[0]].target == position_of(program, "sub.s32"));
@@ -53,8 +53,9 @@ TEST_CASE("branches join where their paths meet", "[contract]") {
 
 TEST_CASE("a branch around an early return joins at the end of the function", "[contract]") {
   const Program program = lower_body(
-      "mov.u32 %r1, %tid.x; setp.eq.u32 %p1, %r1, 0;\n@%p1 bra SKIP;\nst.global.b32 [0], %r1;\nret;\nSKIP:\n"
-      "st.global.b32 [4], %r1;\nret;");
+      "mov.u32 %r1, %tid.x; setp.eq.u32 %p1, %r1, 0;\n@%p1 bra SKIP;\nst.global.b32 [out], "
+      "%r1;\nret;\nSKIP:\n"
+      "st.global.b32 [out+4], %r1;\nret;");
   CHECK(only(program, Opcode::bra).reconvergence == kNoPc);
 }
 
@@ -82,7 +83,7 @@ TEST_CASE("labels of sibling blocks do not meet", "[contract]") {
 TEST_CASE("a label at the end and a missing ret get an implicit return", "[contract]") {
   const Program program = lower_body(
       "mov.u32 %r1, %tid.x; setp.eq.u32 %p1, %r1, 0; @%p1 bra END;\n"
-      "st.global.b32 [0], %r1;\nEND:");
+      "st.global.b32 [out], %r1;\nEND:");
   CHECK(program.code.back().opcode == Opcode::ret);
   CHECK(only(program, Opcode::bra).target == program.code.size() - 1);
 }
@@ -91,7 +92,7 @@ TEST_CASE("an indexed branch lists its targets", "[contract]") {
   const Program program = lower_body(
       "mov.u32 %r1, %tid.x;\ntable: .branchtargets A, B, A;\nbrx.idx %r1, table;\nA:\nadd.s32 %r2, %r1, "
       "1;\nbra E;\n"
-      "B:\nsub.s32 %r2, %r1, 1;\nE:\nst.global.b32 [0], %r2;\nret;");
+      "B:\nsub.s32 %r2, %r1, 1;\nE:\nst.global.b32 [out], %r2;\nret;");
   const Op& op = only(program, Opcode::brx);
   const std::vector<Slot>& targets = program.operand_lists[op.operand_list];
   REQUIRE(targets.size() == 3);
@@ -124,11 +125,11 @@ TEST_CASE("poll loops: the time-out does not move the join behind the loop", "[c
 
 TEST_CASE("poll loops: what a loop carries is its state, a clock is not", "[contract]") {
   const Program program = lower_body(
-      "mov.u32 %r1, 0; mov.u64 %rd1, %clock64;\nLOOP:\nld.volatile.global.u32 %r2, [0];\nadd.s32 %r1, %r1, "
+      "mov.u32 %r1, 0; mov.u64 %rd1, %clock64;\nLOOP:\nld.volatile.global.u32 %r2, [out];\nadd.s32 %r1, %r1, "
       "1;\n"
       "mov.u64 %rd1, %clock64;\nsetp.lt.u64 %p2, %rd1, 1000;\nsetp.ne.and.u32 %p1, %r2, 7, %p2;\n@%p1 bra "
       "LOOP;\n"
-      "st.global.b32 [0], %r1; st.global.b64 [8], %rd1; ret;");
+      "st.global.b32 [out], %r1; st.global.b64 [out+8], %rd1; ret;");
   REQUIRE(program.poll_loops.size() == 1);
   const PollLoop& loop = program.poll_loops[0];
   REQUIRE(loop.state.size() == 1);
@@ -141,15 +142,16 @@ TEST_CASE("poll loops: what a loop carries is its state, a clock is not", "[cont
 
 TEST_CASE("poll loops: loops that do work are none", "[contract]") {
   const auto loop = [](const std::string& work) {
-    return lower_body("mov.u32 %r1, %tid.x; mov.b32 %f1, %r1;\nLOOP:\nld.acquire.gpu.global.u32 %r2, [0];\n" +
-                      work + "\nsetp.ne.u32 %p1, %r2, 7;\n@%p1 bra LOOP;\nst.global.f32 [0], %f1; ret;")
+    return lower_body(
+               "mov.u32 %r1, %tid.x; mov.b32 %f1, %r1;\nLOOP:\nld.acquire.gpu.global.u32 %r2, [out];\n" +
+               work + "\nsetp.ne.u32 %p1, %r2, 7;\n@%p1 bra LOOP;\nst.global.f32 [out], %f1; ret;")
         .poll_loops.size();
   };
   CHECK(loop("") == 1);
   CHECK(loop("nanosleep.u32 100;") == 1);
   CHECK(loop("bar.warp.sync -1;") == 1);
-  CHECK(loop("st.global.u32 [4], %r2;") == 0);
-  CHECK(loop("atom.global.add.u32 %r3, [4], 1;") == 0);
+  CHECK(loop("st.global.u32 [out+4], %r2;") == 0);
+  CHECK(loop("atom.global.add.u32 %r3, [out+4], 1;") == 0);
   CHECK(loop("bar.sync 0;") == 0);
   CHECK(loop("fma.rn.f32 %f1, %f1, %f1, %f1;") == 0);
 }
@@ -164,13 +166,13 @@ TEST_CASE("poll loops: a loop without a load is none, a wait for a clock is one"
 
 TEST_CASE("poll loops: of nested loops only the inner one counts", "[contract]") {
   const Program program = lower_body(
-      "mov.u32 %r1, 0;\nOUTER:\nINNER:\nld.acquire.gpu.global.u32 %r2, [0];\nsetp.ne.u32 %p1, %r2, %r1;\n"
+      "mov.u32 %r1, 0;\nOUTER:\nINNER:\nld.acquire.gpu.global.u32 %r2, [out];\nsetp.ne.u32 %p1, %r2, %r1;\n"
       "@%p1 bra INNER;\nadd.s32 %r1, %r1, 1;\nsetp.lt.u32 %p2, %r1, 8;\n@%p2 bra OUTER;\nret;");
   // Both loops share their header here, so neither has one back edge only; a turn of the outer one is real
   // work.
   CHECK(program.poll_loops.empty());
   const Program apart = lower_body(
-      "mov.u32 %r1, 0;\nOUTER:\nadd.s32 %r1, %r1, 1;\nINNER:\nld.acquire.gpu.global.u32 %r2, [0];\n"
+      "mov.u32 %r1, 0;\nOUTER:\nadd.s32 %r1, %r1, 1;\nINNER:\nld.acquire.gpu.global.u32 %r2, [out];\n"
       "setp.ne.u32 %p1, %r2, %r1;\n@%p1 bra INNER;\nsetp.lt.u32 %p2, %r1, 8;\n@%p2 bra OUTER;\nret;");
   REQUIRE(apart.poll_loops.size() == 1);
   CHECK(apart.poll_loops[0].header == position_of(apart, "ld.acquire.gpu.global.u32"));

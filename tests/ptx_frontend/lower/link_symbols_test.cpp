@@ -12,7 +12,7 @@ std::string function_returning(const std::string& linkage, const std::string& na
 
 std::string entry_calling(const std::string& callee) {
   return ".visible .entry k() { .reg .b32 %r1; { .param .b32 x; call.uni (x), " + callee +
-         ", (); ld.param.b32 %r1, [x]; } st.global.b32 [0], %r1; ret; }\n";
+         ", (); ld.param.b32 %r1, [x]; } st.local.b32 [0], %r1; ret; }\n";
 }
 
 /// The number that the called function returns.
@@ -80,7 +80,7 @@ TEST_CASE("link: an undefined variable is an error", "[contract]") {
   const Expected<Program> program = link_texts(
       {{"a.ptx",
         ".extern .const .align 8 .b8 state[776];\n"
-        ".visible .entry k() { .reg .b32 %r1; ld.const.b32 %r1, [state+4]; st.global.b32 [0], %r1; ret; }"}});
+        ".visible .entry k() { .reg .b32 %r1; ld.const.b32 %r1, [state+4]; st.local.b32 [0], %r1; ret; }"}});
   REQUIRE_FALSE(program);
   CHECK(program.error().message == "undefined variable 'state', used by 'k'");
 }
@@ -107,7 +107,7 @@ TEST_CASE("link: functions of the loader stay open", "[contract]") {
 TEST_CASE("link: private symbols of the same name stay apart", "[contract]") {
   const auto module = [](int value) {
     return ".global .b32 table = " + std::to_string(value) + ";\n.visible .entry k" + std::to_string(value) +
-           "() { .reg .b32 %r1; ld.global.b32 %r1, [table]; st.global.b32 [0], %r1; ret; }";
+           "() { .reg .b32 %r1; ld.global.b32 %r1, [table]; st.local.b32 [0], %r1; ret; }";
   };
   const Expected<Program> program = link_texts({{"a.ptx", module(1)}, {"b.ptx", module(2)}});
   REQUIRE(program);

@@ -36,10 +36,10 @@ inline Program lower_text(const std::string& body) {
   return *std::move(program);
 }
 
-/// `.visible .entry k(<parameters>) { <body> }` with registers of every class declared.
+/// `.visible .entry k(<parameters>) { <body> }` with registers of every class and a global `out`.
 inline Program lower_body(const std::string& body, const std::string& parameters = "") {
   return lower_text(
-      ".visible .entry k(" + parameters +
+      ".global .align 16 .b8 out[64];\n.visible .entry k(" + parameters +
       ") {\n.reg .pred %p<8>; .reg .b16 %h<8>; .reg .b32 %r<32>; .reg .b64 %rd<32>; .reg .f32 %f<8>;\n"
       ".reg .f64 %fd<8>; .reg .b128 %q<4>;\n" +
       body + "\n}\n");

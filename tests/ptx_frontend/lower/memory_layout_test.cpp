@@ -73,10 +73,10 @@ TEST_CASE("a call copies each argument to where the callee reads it", "[contract
       "[b];\n"
       "st.param.b64 [ret+8], %rd1; st.param.b32 [ret], %r1; ret; }\n"
       ".visible .entry k() { .reg .b32 %r1; .reg .b64 %rd<3>; mov.b64 %rd1, 5; mov.b32 %r1, 6;\n"
-      "{ .param .b32 p0; .param .align 16 .b8 p1[20]; .param .b64 p2; .param .align 8 .b8 r0[16];\n"
+      "{ .param .b8 p0; .param .align 16 .b8 p1[20]; .param .b64 p2; .param .align 8 .b8 r0[16];\n"
       "st.param.b8 [p0], %r1; st.param.b32 [p1+16], %r1; st.param.b64 [p2], %rd1;\n"
       "call.uni (r0), f, (p0, p1, p2); ld.param.b64 %rd2, [r0+8]; }\n"
-      "st.global.b64 [0], %rd2; ret; }");
+      "st.local.b64 [0], %rd2; ret; }");
   const ProgramFunction& callee = function_named(program, "f");
   // Return value first, then parameters, each at its alignment: 0..16, 16, 32..52, 56.
   REQUIRE(callee.parameters.size() == 3);
@@ -113,6 +113,35 @@ TEST_CASE("a call copies each argument to where the callee reads it", "[contract
     CHECK(op.modifiers.space == Space::local);
     CHECK(op.latency != LatencyClass::memory);
   }
+}
+
+TEST_CASE("arguments and results in registers travel through the frame", "[contract]") {
+  const Program program = lower_text(
+      ".func (.reg .b32 r) f(.reg .b32 a, .reg .b64 b) { add.s32 r, a, 1; ret; }\n"
+      ".visible .entry k(.param .u64 p) { .reg .b32 %r<3>; .reg .b64 %rd<3>; ld.param.u64 %rd1, [p];\n"
+      "call.uni (%r1), f, (7, %rd1); st.global.b32 [%rd1], %r1; ret; }");
+  const ProgramFunction& k = function_named(program, "k");
+  uint32_t call_pc = k.entry_pc;
+  while (program.code[call_pc].opcode != Opcode::call) ++call_pc;
+  const CallSite& call = program.calls[program.code[call_pc].target];
+  REQUIRE(call.arguments.size() == 2);
+  REQUIRE(call.results.size() == 1);
+  // Two stores feed the call, one load takes the result.
+  const Op& immediate = program.code[call_pc - 2];
+  CHECK(immediate.opcode == Opcode::st);
+  CHECK(immediate.frame_relative);
+  CHECK(constant_value(program, immediate.src[1]) == 7);
+  CHECK(constant_value(program, immediate.src[0]) == call.arguments[0].caller_offset);
+  CHECK(constant_value(program, program.code[call_pc - 1].src[0]) == call.arguments[1].caller_offset);
+  const Op& result = program.code[call_pc + 1];
+  CHECK(result.opcode == Opcode::ld);
+  CHECK(constant_value(program, result.src[0]) == call.results[0].caller_offset);
+  // The callee loads its parameters first and stores its result last, at the offsets the call copies.
+  const ProgramFunction& f = function_named(program, "f");
+  CHECK(constant_value(program, program.code[f.entry_pc].src[0]) == call.arguments[0].callee_offset);
+  CHECK(constant_value(program, program.code[f.entry_pc + 1].src[0]) == call.arguments[1].callee_offset);
+  CHECK(program.code[f.end_pc - 2].opcode == Opcode::st);
+  CHECK(constant_value(program, program.code[f.end_pc - 2].src[0]) == call.results[0].callee_offset);
 }
 
 TEST_CASE("calls in sibling blocks use the same bytes of the frame", "[contract]") {
@@ -171,7 +200,7 @@ TEST_CASE("local variables are reached relative to the frame, or through its add
 TEST_CASE("parameters of a function can be addressed through a register", "[contract]") {
   const Program program = lower_text(
       ".visible .func f(.param .align 4 .b8 s[64]) { .reg .b64 %rd<3>; .reg .b32 %r1;\n"
-      "mov.b64 %rd1, s; ld.param.b32 %r1, [%rd1+12]; st.global.b32 [0], %r1; ret; }");
+      "mov.b64 %rd1, s; ld.param.b32 %r1, [%rd1+12]; st.local.b32 [0], %r1; ret; }");
   CHECK(constant_value(program, only(program, Opcode::frame_address).src[0]) == 0);
   CHECK(only(program, Opcode::ld).modifiers.space == Space::local);
 }

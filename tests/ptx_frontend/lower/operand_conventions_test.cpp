@@ -194,7 +194,7 @@ TEST_CASE("asynchronous copies", "[contract]") {
 
 TEST_CASE("registers that are never written read as zero", "[contract]") {
   const Program program =
-      lower_body("{ .reg .b32 ign; prmt.b32 %r1, %r1, ign, 0x0123; st.global.b32 [0], %r1; } ret;");
+      lower_body("{ .reg .b32 ign; prmt.b32 %r1, %r1, ign, 0x0123; st.global.b32 [out], %r1; } ret;");
   const Op& op = only(program, Opcode::prmt);
   CHECK(constant_value(program, op.src[1]) == 0);
   CHECK(kind(op.src[0]) == kReg);  // written by the same op
@@ -212,7 +212,7 @@ TEST_CASE("a predicate that is never written is cleared first", "[contract]") {
 
 TEST_CASE("a huge register declaration costs nothing", "[contract]") {
   const Program program = lower_text(
-      ".visible .entry k() { .reg .b32 %r<131101>; mov.u32 %r131100, %tid.x; st.global.b32 [0], %r131100; "
+      ".visible .entry k() { .reg .b32 %r<131101>; mov.u32 %r131100, %tid.x; st.local.b32 [0], %r131100; "
       "ret; }");
   CHECK(function_named(program, "k").register_rows == 1);
 }
@@ -225,7 +225,7 @@ TEST_CASE("an instruction without semantics stays in place, not executable", "[c
 }
 
 TEST_CASE("every op knows its line and spelling", "[contract]") {
-  const Program program = lower_body("mov.u32 %r1, %tid.x;\nst.global.b32 [0], %r1;\nret;");
+  const Program program = lower_body("mov.u32 %r1, %tid.x;\nst.global.b32 [out], %r1;\nret;");
   REQUIRE(program.texts.size() == program.code.size());
   CHECK(program.texts[1] == "st.global.b32");
   CHECK(program.code[1].line == program.code[0].line + 1);
