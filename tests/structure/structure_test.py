@@ -43,7 +43,7 @@ class Arrows(unittest.TestCase):
             ("support/a.cpp", "models/base/units.hpp"),
             ("models/gpu/a.cpp", "ptx_frontend/program.hpp"),
             ("models/base/a.cpp", "models/gpu/a.hpp"),
-            ("models/gpu/a.cpp", "models/fabric/a.hpp"),
+            ("models/gpu/a.cpp", "models/host/a.hpp"),
             ("ptx_frontend/lower/a.cpp", "models/base/units.hpp"),
             ("ptx_frontend/syntax/a.cpp", "ptx_frontend/check/a.hpp"),
             ("ptx_frontend/isa/a.cpp", "ptx_frontend/syntax/ast.hpp"),
@@ -58,6 +58,12 @@ class Arrows(unittest.TestCase):
     def test_says_where(self):
         found = violations_of({"models/gpu/a.cpp": '// text\n#include "sim/exec/a.hpp"\n'})
         self.assertEqual(found, ["models/gpu/a.cpp:2: models/gpu/ may not include sim/exec/ (sim/exec/a.hpp)"])
+
+    def test_ring(self):
+        found = violations_of({"models/gpu/a.hpp": '#include "models/fabric/b.hpp"\n',
+                               "models/fabric/b.hpp": '#include "models/gpu/a.hpp"\n'})
+        self.assertEqual(found, ["models/fabric/b.hpp: includes itself: "
+                                 "models/fabric/b.hpp -> models/gpu/a.hpp -> models/fabric/b.hpp"])
 
     def test_includes_are_from_the_root(self):
         self.assert_arrow("support/a.cpp", "a.hpp", False)
