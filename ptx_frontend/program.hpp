@@ -145,7 +145,7 @@ struct ProgramFunction {
   uint32_t predicates = 0;
   uint32_t frame_bytes = 0;      ///< per thread: .local variables, .param areas of a .func and of its calls
   uint32_t static_shared_bytes = 0;   ///< including callees'
-  uint32_t shared_align = 1;
+  uint32_t shared_align = 1;          ///< of static and dynamic variables; the dynamic part starts at a multiple of it
   bool uses_dynamic_shared = false;
   uint32_t parameter_bytes = 0;  ///< entries: size of the launch parameter block
   std::vector<ProgramParameter> parameters;

@@ -84,7 +84,6 @@ void lay_out_shared_memory(LinkedImage& image) {
     SharedUse& use = image.shared_use[f];
     use.dynamic = true;
     use.align = std::max(use.align, reach[f].dynamic_align);
-    use.static_bytes = align_up(use.static_bytes, reach[f].dynamic_align);
   }
 }
 

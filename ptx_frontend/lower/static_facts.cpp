@@ -71,9 +71,19 @@ Facts convert_facts(const Op& op) {
   return {LatencyClass::conversion, 1};
 }
 
+/// Ordered accesses come with the fence instructions that sm_90 code has around them: MEMBAR, ERRBAR and CGAERRBAR
+/// before a release, CCTL.IVALL after an acquire. A bulk copy wants its operands in uniform registers first.
 Facts memory_facts(const Op& op) {
   if (op.frame_relative && op.modifiers.sub_space == SubSpace::func) return {LatencyClass::alu, 1};
-  return {LatencyClass::memory, 1};
+  const bool near = op.modifiers.space == Space::shared || op.modifiers.scope == Scope::cta;
+  const bool orders = op.opcode == Opcode::ld || op.opcode == Opcode::st || op.opcode == Opcode::atom ||
+                      op.opcode == Opcode::red;
+  const Order order = op.modifiers.order;
+  uint8_t slots = 1;
+  if (orders && !near && (order == Order::release || order == Order::acq_rel)) slots += 3;
+  if (orders && !near && (order == Order::acquire || order == Order::acq_rel)) slots += 1;
+  if (op.opcode == Opcode::cp_async_bulk || op.opcode == Opcode::cp_reduce_async_bulk) slots += 5;
+  return {LatencyClass::memory, slots};
 }
 
 Facts facts_of(const Op& op) {
@@ -183,11 +193,8 @@ Facts facts_of(const Op& op) {
       return {LatencyClass::control, 1};
     case Opcode::nop:
       return {LatencyClass::none, 0};
-    case Opcode::ld:
-    case Opcode::st:
-      return memory_facts(op);
     case Opcode::fence:
-      return {LatencyClass::fence, 1};
+      return {LatencyClass::fence, op.modifiers.scope == Scope::cta ? uint8_t{1} : uint8_t{4}};
     case Opcode::bar:
     case Opcode::bar_warp_sync:
     case Opcode::barrier_cluster:
@@ -205,8 +212,8 @@ Facts facts_of(const Op& op) {
     default:
       break;
   }
-  const bool touches_memory = op.opcode >= Opcode::ldu && op.opcode <= Opcode::mbarrier_pending_count;
-  return {touches_memory ? LatencyClass::memory : LatencyClass::alu, 1};
+  const bool touches_memory = op.opcode >= Opcode::ld && op.opcode <= Opcode::mbarrier_pending_count;
+  return touches_memory ? memory_facts(op) : Facts{LatencyClass::alu, 1};
 }
 
 /// Who reads a register, as far as folding asks.

@@ -232,7 +232,7 @@ TEST_CASE("dynamic shared memory starts after the static part at its own alignme
       "mov.u32 %r2, dynamic+16; st.shared.b32 [fixed], %r1; st.shared.b32 [%r1], %r2; ret; }\n");
   const ProgramFunction& k = function_named(program, "k");
   CHECK(k.uses_dynamic_shared);
-  CHECK(k.static_shared_bytes == 128);
+  CHECK(k.static_shared_bytes == 20);
   CHECK(k.shared_align == 128);
   const std::vector<uint32_t> moves = find_ops(program, Opcode::mov);
   REQUIRE(moves.size() == 2);
