@@ -58,6 +58,7 @@ struct GpuMemorySystem::Implementation {
         return_time(machine.sm.l1_return_bytes_per_clk * machine.sm.clock_hz),
         channel_time(machine.hbm.bytes_per_second * machine.hbm.efficiency / machine.hbm.channels),
         pcie_time(machine.host.pcie_bytes_per_second),
+        write_buffer(channel_time(machine.hbm.write_buffer_bytes)),
         hbm_latency(nanoseconds(machine.hbm.latency_ns)),
         pcie_latency(nanoseconds(machine.host.pcie_latency_ns)) {
     const ClockDomain clock(machine.sm.clock_hz);
@@ -179,8 +180,7 @@ struct GpuMemorySystem::Implementation {
         ready = fetch(transaction, part.line, place, outcome.missing_sectors, served);
     }
     if (writes) counters.l2_sector_writes += sectors;
-    write_back(place.slice, outcome.evicted_dirty_sectors, served);
-    return ready + access_latency;
+    return max(ready, write_back(place.slice, outcome.evicted_dirty_sectors, served)) + access_latency;
   }
 
   /// Reads missing sectors from HBM, and around them as much as the access asked to prefetch. Returns when
@@ -212,14 +212,15 @@ struct GpuMemorySystem::Implementation {
     return channels[channel_of_slice[slice]].claim(now, duration) + hbm_latency;
   }
 
-  void write_back(uint32_t slice, uint8_t dirty_sectors, Picoseconds now) {
-    if (dirty_sectors == 0) return;
+  /// Returns when the evicted sectors have left the L2 for the channel's write buffer.
+  Picoseconds write_back(uint32_t slice, uint8_t dirty_sectors, Picoseconds now) {
+    if (dirty_sectors == 0) return now;
     const uint64_t bytes = uint64_t{sector_count(dirty_sectors)} * kSectorBytes;
     const Picoseconds duration = channel_time(bytes);
     ++counters.l2_evicted_dirty_lines;
     counters.hbm_write_bytes += bytes;
     counters.hbm_busy += duration;
-    channels[channel_of_slice[slice]].claim(now, duration);
+    return max(now, channels[channel_of_slice[slice]].claim(now, duration) - write_buffer);
   }
 
   // --- host memory
@@ -255,6 +256,7 @@ struct GpuMemorySystem::Implementation {
   std::vector<Picoseconds> last_arrival;  // [sm][partition]
   std::vector<uint32_t> channel_of_slice;
   ByteTime slice_time, partition_link_time, return_time, channel_time, pcie_time;
+  Picoseconds write_buffer;  // as the time its bytes take
   Picoseconds hbm_latency, pcie_latency;
   Picoseconds request_latency, access_latency, response_latency, far_request, far_response, atomic_interval;
   MemoryCounters counters;

@@ -76,6 +76,7 @@ struct HbmParameters {
   double efficiency = 0.9;
   uint32_t channels = 80;
   double latency_ns = 180;                   ///< beyond the L2 access of a miss
+  uint32_t write_buffer_bytes = 4096;        ///< evicted bytes per channel that may wait without holding up L2
 };
 
 struct NvlinkParameters {

@@ -140,6 +140,7 @@ void add_memory(std::vector<Parameter>& table) {
   add(row<kHbm, &H::efficiency>("hbm.efficiency", ratio, {0.01, 1}));
   add(row<kHbm, &H::channels>("hbm.channels", count, {1, 1024}));
   add(row<kHbm, &H::latency_ns>("hbm.latency_ns", time, {0, 1e6}, kNanosecond));
+  add(row<kHbm, &H::write_buffer_bytes>("hbm.write_buffer_bytes", bytes, {0, kMany}));
 }
 
 void add_links(std::vector<Parameter>& table) {

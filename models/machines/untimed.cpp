@@ -38,6 +38,7 @@ void make_untimed(Machine& machine) {
   l2.atomic_interval_clk = 0;
   machine.hbm.bytes_per_second = kUnlimited;
   machine.hbm.latency_ns = 0;
+  machine.hbm.write_buffer_bytes = kUnlimitedBytes;
   NvlinkParameters& nvlink = machine.nvlink;
   nvlink.link_bytes_per_second = kUnlimited;
   nvlink.egress_latency_ns = nvlink.switch_latency_ns = nvlink.ingress_latency_ns = 0;
