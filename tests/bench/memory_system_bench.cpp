@@ -14,8 +14,8 @@ namespace {
 
 using namespace ptxwire::models;
 
-constexpr unsigned kLines = 4;  // a warp access of 16 bytes per lane
-constexpr unsigned kInFlight = 4096;
+constexpr unsigned kLines = 4;        // a warp access of 16 bytes per lane
+constexpr unsigned kInFlight = 1760;  // per GPU: 20 SMs with 44 KiB each
 
 Machine load(const char* name) {
   const auto path = ptxwire::find_data_file(std::string("models/machines/") + name + ".toml");
@@ -24,11 +24,12 @@ Machine load(const char* name) {
   return *machine;
 }
 
-/// Keeps kInFlight transactions of one kind going, each at the next address of a working set.
+/// Keeps a number of transactions of one kind going, each at the next address of a working set.
 class Load final : public MemoryClient {
  public:
-  Load(GpuMemorySystem& memory, AccessKind kind, GpuId source, GpuId home, uint64_t working_set)
-      : memory_(memory), working_set_(working_set), transactions_(kInFlight) {
+  Load(GpuMemorySystem& memory, AccessKind kind, GpuId source, GpuId home, uint64_t working_set,
+       unsigned in_flight)
+      : memory_(memory), working_set_(working_set), transactions_(in_flight) {
     for (Transaction& transaction : transactions_) {
       transaction.kind = kind;
       transaction.source_gpu = source;
@@ -106,7 +107,8 @@ void report(benchmark::State& state, uint64_t transactions, uint64_t events) {
 void local(benchmark::State& state, AccessKind kind) {
   const Machine machine = load("h800-node");
   Node node(machine, 1);
-  Load client(*node.memory[0], kind, GpuId{0}, GpuId{0}, static_cast<uint64_t>(state.range(0)) << 20U);
+  Load client(*node.memory[0], kind, GpuId{0}, GpuId{0}, static_cast<uint64_t>(state.range(0)) << 20U,
+              kInFlight);
   client.start();
   for (auto _ : state) node.window();
   report(state, client.completed, node.events());
@@ -119,10 +121,11 @@ void remote(benchmark::State& state, AccessKind kind) {
   const Machine machine = load("h800-node");
   Node node(machine, 8);
   std::vector<std::unique_ptr<Load>> clients;
+  const auto targets = static_cast<uint32_t>(state.range(0));
   for (uint32_t gpu = 0; gpu < 8; ++gpu)
-    for (uint32_t k = 1; k <= state.range(0); ++k)
+    for (uint32_t k = 1; k <= targets; ++k)
       clients.push_back(std::make_unique<Load>(*node.memory[gpu], kind, GpuId{gpu}, GpuId{(gpu + k) % 8},
-                                               uint64_t{64} << 20U));
+                                               uint64_t{8} << 20U, kInFlight / targets));
   for (auto& client : clients) client->start();
   for (auto _ : state) node.window();
   uint64_t completed = 0;
