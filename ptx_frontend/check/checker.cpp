@@ -1,5 +1,7 @@
 #include "ptx_frontend/check/checker.hpp"
 
+#include <algorithm>
+
 #include "ptx_frontend/frontend.hpp"
 #include "ptx_frontend/isa/special_register.hpp"
 
@@ -7,6 +9,14 @@ namespace ptxwire::ptx {
 namespace {
 
 constexpr uint64_t kMaxStaticShared = 48 * 1024;
+
+/// st.param to a parameter that the function was given.
+bool writes_input(const Function& function, const Instruction& instruction) {
+  if (instruction.opcode != Opcode::st || instruction.modifiers.space != Space::param) return false;
+  const uint32_t target = instruction.operands[0].elements[0].symbol;
+  return std::find(function.parameters.begin(), function.parameters.end(), target) !=
+         function.parameters.end();
+}
 
 /// mov of a special register is an operation of its own; of symbols and constants it stays a mov.
 Opcode refine_opcode(const Candidate& candidate, const Instruction& instruction) {
@@ -110,6 +120,10 @@ void Checker::check_instruction(Function& function, const FunctionNames& names, 
       instruction.modifiers = candidate.modifiers;
       instruction.executable =
           candidate.form->form->support == Support::executed && instruction.opcode != Opcode::unsupported;
+      if (writes_input(function, instruction)) {
+        error("write-to-parameter", instruction.operands[0].range,
+              "the function's own parameters are read-only");
+      }
       return;
     }
     if (!best || problem->operand > best->operand) best = std::move(problem);

@@ -3,10 +3,18 @@
 
 namespace ptxwire::ptx {
 
-bool Checker::resolve_label(const Function&, const FunctionNames& names, uint32_t scope, Operand& operand) {
+bool Checker::resolve_label(const Function& function, const FunctionNames& names, uint32_t scope,
+                            Operand& operand) {
   const NameMatch match = names.find_label(operand.name, scope);
   operand.symbol = match.symbol;
-  if (match.found()) return true;
+  if (match.found()) {
+    const Symbol& symbol = function.symbols[match.symbol];
+    if (symbol.kind == SymbolKind::label || symbol.range.begin < operand.range.begin) return true;
+    error("undefined-label", operand.range,
+          "'" + std::string(operand.name) +
+              "' is declared after its use, a table or prototype must come before");
+    return false;
+  }
   const std::string name = "'" + std::string(operand.name) + "'";
   if (names.label_elsewhere(operand.name)) {
     error("branch-into-block", operand.range,

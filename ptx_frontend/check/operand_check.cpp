@@ -116,10 +116,14 @@ Result OperandChecker::check_constant(const OperandSpec& spec, Type type, const 
                                    ", found a floating-point constant");
     return {};
   }
-  if (spec.ranged && (operand.value < spec.low || operand.value > spec.high)) {
-    const std::string range = spec.low == spec.high
-                                  ? std::to_string(spec.low)
-                                  : std::to_string(spec.low) + " to " + std::to_string(spec.high);
+  const bool in_range = !spec.ranged || (operand.value >= spec.low && operand.value <= spec.high &&
+                                         operand.value % spec.step == 0 &&
+                                         (!spec.power_of_two || std::has_single_bit(operand.value)));
+  if (!in_range) {
+    std::string range = std::to_string(spec.low);
+    if (spec.high != spec.low) range += " to " + std::to_string(spec.high);
+    if (spec.step > 1) range += " in steps of " + std::to_string(spec.step);
+    if (spec.power_of_two) range += ", a power of two";
     return OperandError{"operand-range",
                         operand.range,
                         "constant " + std::to_string(static_cast<int64_t>(operand.value)) +
@@ -196,14 +200,17 @@ Result OperandChecker::check_pair(const OperandSpec& spec, Type type, const Oper
   if (!spec.second_predicate)
     return mismatch(operand, "this instruction has no second result, expected one destination");
   OperandSpec first = spec;
-  first.second_predicate = false;
+  first.second_predicate = first.needs_second = false;
   if (Result error = check_value(first, type, operand.elements[0])) return error;
   OperandSpec second = first;
-  second.may_sink = true;
+  second.may_sink = !spec.needs_second || type == Type::pred;
   return check_value(second, Type::pred, operand.elements[1]);
 }
 
 Result OperandChecker::check_value(const OperandSpec& spec, Type type, const Operand& operand) const {
+  if (spec.needs_second && operand.kind != OperandKind::pair) {
+    return mismatch(operand, "this instruction has two results, expected a pair d|p");
+  }
   switch (operand.kind) {
     case OperandKind::integer:
     case OperandKind::float32:
@@ -346,7 +353,7 @@ Result OperandChecker::check_barrier(const Operand& operand) const {
 }
 
 Result OperandChecker::check_threads(const Operand& operand) const {
-  if (operand.kind == OperandKind::integer && (operand.value % 32 != 0 || operand.value == 0)) {
+  if (operand.kind == OperandKind::integer && (operand.value % 32 != 0)) {
     return OperandError{"thread-count",
                         operand.range,
                         "a thread count of a barrier is a multiple of the warp size 32, found " +

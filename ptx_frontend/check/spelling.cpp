@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ptx_frontend/isa/modifier_rules.hpp"
+
 namespace ptxwire::ptx {
 namespace {
 
@@ -33,10 +35,15 @@ struct Fit {
   bool complete = false;
   size_t words_taken = 0;                  ///< words before the first that fits nowhere
   const ModifierGroup* missing = nullptr;  ///< a required group that no word filled
+  const ModifierRule* rule = nullptr;      ///< a rule that the words break
+  bool too_wide = false;                   ///< a vector of more than 128 bits
   Requirement needs;
   std::string_view needs_word;  ///< the word that raised `needs`; empty: the row itself
   Modifiers modifiers;
 };
+
+/// Which of two fits that take equally many words comes closer.
+int rank(const Fit& fit) { return fit.rule != nullptr || fit.too_wide ? 2 : fit.missing != nullptr ? 1 : 0; }
 
 bool exceeds(const Requirement& a, const Requirement& b) {
   return a.ptx > b.ptx || a.sm > b.sm || (a.arch_specific && !b.arch_specific);
@@ -44,6 +51,19 @@ bool exceeds(const Requirement& a, const Requirement& b) {
 
 Requirement strictest(const Requirement& a, const Requirement& b) {
   return {std::max(a.ptx, b.ptx), std::max(a.sm, b.sm), a.arch_specific || b.arch_specific};
+}
+
+bool any_in(std::string_view list, const std::vector<Word>& words) {
+  return std::any_of(words.begin(), words.end(),
+                     [&](const Word& word) { return in_word_list(list, word.text); });
+}
+
+const ModifierRule* broken_rule(const CompiledForm& form, const std::vector<Word>& words) {
+  for (const ModifierRule& rule : modifier_rules()) {
+    if (!in_word_list(rule.heads, form.form->head) || !any_in(rule.words, words)) continue;
+    if (any_in(rule.others, words) != (rule.relation == ModifierRelation::requires_one_of)) return &rule;
+  }
+  return nullptr;
 }
 
 Fit fit_words(const CompiledForm& form, const std::vector<Word>& words) {
@@ -81,7 +101,13 @@ Fit fit_words(const CompiledForm& form, const std::vector<Word>& words) {
     return (a.first == ModifierField::bar) > (b.first == ModifierField::bar);
   });
   for (const auto& [field, word] : settings) set_modifier(fit.modifiers, field, word);
-  fit.complete = true;
+  if (const ModifierRule* rule = broken_rule(form, words); rule != nullptr) {
+    fit.rule = rule;
+    return fit;
+  }
+  // Only sm_100 has 256-bit accesses.
+  fit.too_wide = fit.modifiers.vector * type_bytes(fit.modifiers.type) > 16 && fit.needs.sm < 100;
+  fit.complete = !fit.too_wide;
   return fit;
 }
 
@@ -106,6 +132,27 @@ Candidate make_candidate(const CompiledForm& form, const Modifiers& modifiers) {
   return candidate;
 }
 
+SpellingError explain_rule(std::string_view spelling, const ModifierRule& rule,
+                           const std::vector<Word>& words) {
+  const auto first_in = [&](std::string_view list) {
+    return *std::find_if(words.begin(), words.end(),
+                         [&](const Word& word) { return in_word_list(list, word.text); });
+  };
+  const Word word = first_in(rule.words);
+  SpellingError error;
+  error.begin = word.begin - 1;
+  error.end = word.begin + static_cast<uint32_t>(word.text.size());
+  error.message = "modifier '." + std::string(word.text) + "' of '" + std::string(spelling) + "' ";
+  if (rule.relation == ModifierRelation::excludes) {
+    error.id = "conflicting-modifier";
+    error.message += "cannot be combined with '." + std::string(first_in(rule.others).text) + "'";
+  } else {
+    error.id = "missing-modifier";
+    error.message += "needs one of: " + std::string(rule.others);
+  }
+  return error;
+}
+
 /// Explains the first word that no row takes together with the words before it, or the group that is missing.
 SpellingError explain(std::string_view spelling, std::string_view head, std::span<const CompiledForm> forms,
                       const std::vector<Word>& words, const Fit& best) {
@@ -117,6 +164,14 @@ SpellingError explain(std::string_view spelling, std::string_view head, std::spa
              "'" + std::string(spelling) + "' is incomplete, expected " + list_words(*best.missing),
              {}};
     return error;
+  }
+  if (best.rule != nullptr) return explain_rule(spelling, *best.rule, words);
+  if (best.too_wide) {
+    return {"conflicting-modifier",
+            0,
+            static_cast<uint32_t>(spelling.size()),
+            "'" + std::string(spelling) + "' is wider than the 128 bits that this target accesses at once",
+            {}};
   }
   const Word& word = words[best.words_taken];
   error.begin = word.begin - 1;
@@ -180,9 +235,8 @@ ResolvedSpelling SpellingResolver::resolve_new(std::string_view spelling) const 
   for (const CompiledForm& form : forms) {
     Fit fit = fit_words(form, words);
     if (!fit.complete) {
-      const bool further =
-          fit.words_taken > best.words_taken ||
-          (fit.words_taken == best.words_taken && fit.missing != nullptr && best.missing == nullptr);
+      const bool further = fit.words_taken > best.words_taken ||
+                           (fit.words_taken == best.words_taken && rank(fit) > rank(best));
       if (further) best = fit;
     } else if (!missing(fit.needs).empty()) {
       if (!unmet.complete) unmet = fit;

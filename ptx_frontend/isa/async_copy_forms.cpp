@@ -10,7 +10,7 @@ constexpr Requirement kBulk{80, 90};
 constexpr InstructionForm kForms[] = {
     {"cp.async", Opcode::cp_async,
      "cache:ca space:shared|shared::cta sspace:global prefetch?:L2PREFETCH@74 flag?:L2::cache_hint@74",
-     "[A], [B], u32#, srcsize?, policy", kAmpere},
+     "[A], [B], u32#4..16/^, srcsize?, policy", kAmpere},
     {"cp.async", Opcode::cp_async,
      "cache:cg space:shared|shared::cta sspace:global prefetch?:L2PREFETCH@74 flag?:L2::cache_hint@74",
      "[A], [B], u32#16..16, srcsize?, policy", kAmpere},
@@ -20,16 +20,14 @@ constexpr InstructionForm kForms[] = {
     {"cp.async.mbarrier.arrive", Opcode::cp_async_mbarrier_arrive,
      "flag?:noinc space?:shared|shared::cta type:b64", "[A]", kAmpere},
     {"cp.async.bulk", Opcode::cp_async_bulk,
-     "space:shared::cluster|shared::cta@86 sspace:global compl:mbarrier::complete_tx::bytes "
-     "flag?:multicast::cluster flag?:L2::cache_hint",
+     "space:shared::cluster sspace:global compl:mbarrier::complete_tx::bytes flag?:multicast::cluster "
+     "flag?:L2::cache_hint",
      "[A], [B], u32, [shared], ctamask, policy", kBulk},
     {"cp.async.bulk",
      Opcode::cp_async_bulk,
-     "space:shared::cta sspace:global compl:mbarrier::complete_tx::bytes flag:ignore_oob "
-     "flag?:L2::cache_hint",
-     "[A], [B], u32, u32, u32, [shared], policy",
-     {90, 90},
-     Support::checked_only},
+     "space:shared::cta sspace:global compl:mbarrier::complete_tx::bytes flag?:L2::cache_hint",
+     "[A], [B], u32, [shared], policy",
+     {86, 90}},
     {"cp.async.bulk", Opcode::cp_async_bulk,
      "space:shared::cluster sspace:shared::cta compl:mbarrier::complete_tx::bytes", "[A], [B], u32, [shared]",
      kBulk},
@@ -39,7 +37,7 @@ constexpr InstructionForm kForms[] = {
     {"cp.async.bulk.prefetch", Opcode::cp_async_bulk_prefetch, "level:L2 sspace:global flag?:L2::cache_hint",
      "[B], u32, policy", kBulk},
     {"cp.reduce.async.bulk", Opcode::cp_reduce_async_bulk,
-     "space:shared::cluster sspace:shared::cta compl:mbarrier::complete_tx::bytes op:and|or|xor type:b32|b64",
+     "space:shared::cluster sspace:shared::cta compl:mbarrier::complete_tx::bytes op:and|or|xor type:b32",
      "[A], [B], u32, [shared]", kBulk},
     {"cp.reduce.async.bulk", Opcode::cp_reduce_async_bulk,
      "space:shared::cluster sspace:shared::cta compl:mbarrier::complete_tx::bytes op:add type:u32|s32|u64",
@@ -70,21 +68,48 @@ constexpr InstructionForm kForms[] = {
     {"cp.async.bulk.wait_group", Opcode::cp_async_bulk_wait_group, "flag?:read", "u32#", kBulk},
     // ---- tensor maps
     {"cp.async.bulk.tensor", Opcode::cp_async_bulk_tensor,
-     "word:1d|2d|3d|4d|5d space:shared::cluster|shared::cta@86 sspace:global word?:tile|im2col "
-     "compl:mbarrier::complete_tx::bytes flag?:multicast::cluster "
-     "word?:cta_group::1@86/100|cta_group::2@86/100 flag?:L2::cache_hint",
-     "[A], tensor, [shared], vector?, ctamask, policy", kBulk, Support::checked_only},
+     "word:1d|2d|3d|4d|5d space:shared::cluster sspace:global word?:tile compl:mbarrier::complete_tx::bytes "
+     "flag?:multicast::cluster word?:cta_group::1@86/100|cta_group::2@86/100 flag?:L2::cache_hint",
+     "[A], tensor, [shared], ctamask, policy", kBulk, Support::checked_only},
     {"cp.async.bulk.tensor", Opcode::cp_async_bulk_tensor,
-     "word:1d|2d|3d|4d|5d space:global sspace:shared::cta word?:tile|im2col_no_offs compl:bulk_group "
+     "word:3d|4d|5d space:shared::cluster sspace:global word:im2col compl:mbarrier::complete_tx::bytes "
+     "flag?:multicast::cluster word?:cta_group::1@86/100|cta_group::2@86/100 flag?:L2::cache_hint",
+     "[A], tensor, [shared], vector, ctamask, policy", kBulk, Support::checked_only},
+    {"cp.async.bulk.tensor",
+     Opcode::cp_async_bulk_tensor,
+     "word:1d|2d|3d|4d|5d space:shared::cta sspace:global word?:tile compl:mbarrier::complete_tx::bytes "
+     "flag?:L2::cache_hint",
+     "[A], tensor, [shared], policy",
+     {86, 90},
+     Support::checked_only},
+    {"cp.async.bulk.tensor",
+     Opcode::cp_async_bulk_tensor,
+     "word:3d|4d|5d space:shared::cta sspace:global word:im2col compl:mbarrier::complete_tx::bytes "
+     "flag?:L2::cache_hint",
+     "[A], tensor, [shared], vector, policy",
+     {86, 90},
+     Support::checked_only},
+    {"cp.async.bulk.tensor", Opcode::cp_async_bulk_tensor,
+     "word:1d|2d|3d|4d|5d space:global sspace:shared::cta word?:tile compl:bulk_group flag?:L2::cache_hint",
+     "tensor, [B], policy", kBulk, Support::checked_only},
+    {"cp.async.bulk.tensor", Opcode::cp_async_bulk_tensor,
+     "word:3d|4d|5d space:global sspace:shared::cta word:im2col_no_offs compl:bulk_group "
      "flag?:L2::cache_hint",
      "tensor, [B], policy", kBulk, Support::checked_only},
     {"cp.reduce.async.bulk.tensor", Opcode::cp_reduce_async_bulk_tensor,
-     "word:1d|2d|3d|4d|5d space:global sspace:shared::cta op:add|min|max|inc|dec|and|or|xor "
-     "word?:tile|im2col_no_offs compl:bulk_group flag?:L2::cache_hint",
+     "word:1d|2d|3d|4d|5d space:global sspace:shared::cta op:add|min|max|inc|dec|and|or|xor word?:tile "
+     "compl:bulk_group flag?:L2::cache_hint",
+     "tensor, [B], policy", kBulk, Support::checked_only},
+    {"cp.reduce.async.bulk.tensor", Opcode::cp_reduce_async_bulk_tensor,
+     "word:3d|4d|5d space:global sspace:shared::cta op:add|min|max|inc|dec|and|or|xor word:im2col_no_offs "
+     "compl:bulk_group flag?:L2::cache_hint",
      "tensor, [B], policy", kBulk, Support::checked_only},
     {"cp.async.bulk.prefetch.tensor", Opcode::cp_async_bulk_prefetch,
-     "word:1d|2d|3d|4d|5d level:L2 sspace:global word?:tile|im2col flag?:L2::cache_hint",
-     "tensor, vector?, policy", kBulk, Support::checked_only},
+     "word:1d|2d|3d|4d|5d level:L2 sspace:global word?:tile flag?:L2::cache_hint", "tensor, policy", kBulk,
+     Support::checked_only},
+    {"cp.async.bulk.prefetch.tensor", Opcode::cp_async_bulk_prefetch,
+     "word:3d|4d|5d level:L2 sspace:global word:im2col flag?:L2::cache_hint", "tensor, vector, policy", kBulk,
+     Support::checked_only},
     {"tensormap.cp_fenceproxy",
      Opcode::unsupported,
      "space:global sspace:shared::cta proxy:tensormap::generic order:release scope:SCOPE flag:sync "

@@ -121,12 +121,12 @@ constexpr InstructionForm kForms[] = {
     {"setmaxnreg.inc",
      Opcode::setmaxnreg_inc,
      "flag:sync flag:aligned type:u32",
-     "u32#24..256",
+     "u32#24..256/8",
      {80, 90, true}},
     {"setmaxnreg.dec",
      Opcode::setmaxnreg_dec,
      "flag:sync flag:aligned type:u32",
-     "u32#24..256",
+     "u32#24..256/8",
      {80, 90, true}},
 };
 

@@ -6,14 +6,24 @@ namespace {
 
 constexpr InstructionForm kForms[] = {
     // integer to integer
-    {"cvt", Opcode::cvt, "flag?:sat type:INT8 stype:INT8", "=T~, S~"},
+    {"cvt", Opcode::cvt, "type:INT8 stype:INT8", "=T~, S~"},
+    // .sat where the destination cannot hold every source value
+    {"cvt", Opcode::cvt, "flag:sat type:u8 stype:u16|u32|u64|s8|s16|s32|s64", "=T~, S~"},
+    {"cvt", Opcode::cvt, "flag:sat type:u16 stype:u32|u64|s8|s16|s32|s64", "=T~, S~"},
+    {"cvt", Opcode::cvt, "flag:sat type:u32 stype:u64|s8|s16|s32|s64", "=T~, S~"},
+    {"cvt", Opcode::cvt, "flag:sat type:u64 stype:s8|s16|s32|s64", "=T~, S~"},
+    {"cvt", Opcode::cvt, "flag:sat type:s8 stype:s16|s32|s64|u8|u16|u32|u64", "=T~, S~"},
+    {"cvt", Opcode::cvt, "flag:sat type:s16 stype:s32|s64|u16|u32|u64", "=T~, S~"},
+    {"cvt", Opcode::cvt, "flag:sat type:s32 stype:s64|u32|u64", "=T~, S~"},
+    {"cvt", Opcode::cvt, "flag:sat type:s64 stype:u64", "=T~, S~"},
     // float to integer, integer to float: a rounding mode is required
-    {"cvt", Opcode::cvt, "rnd:rni|rzi|rmi|rpi flag?:ftz flag?:sat type:INT8 stype:f32|f16", "=T~, S~"},
+    {"cvt", Opcode::cvt, "rnd:rni|rzi|rmi|rpi flag?:ftz flag?:sat type:INT8 stype:f32", "=T~, S~"},
+    {"cvt", Opcode::cvt, "rnd:rni|rzi|rmi|rpi flag?:sat type:INT8 stype:f16", "=T~, S~"},
     {"cvt", Opcode::cvt, "rnd:rni|rzi|rmi|rpi flag?:sat type:INT8 stype:f64", "=T~, S~"},
-    {"cvt", Opcode::cvt, "rnd:rni|rzi|rmi|rpi type:INT8 stype:bf16", "=T~, S~", {78, 90}},
+    {"cvt", Opcode::cvt, "rnd:rni|rzi|rmi|rpi type:INT stype:bf16", "=T~, S~", {78, 90}},
     {"cvt", Opcode::cvt, "rnd:rn|rz|rm|rp flag?:ftz flag?:sat type:f32 stype:INT8", "=T~, S~"},
     {"cvt", Opcode::cvt, "rnd:rn|rz|rm|rp flag?:sat type:f64|f16 stype:INT8", "=T~, S~"},
-    {"cvt", Opcode::cvt, "rnd:rn|rz|rm|rp type:bf16 stype:INT8", "=T~, S~", {78, 90}},
+    {"cvt", Opcode::cvt, "rnd:rn|rz|rm|rp type:bf16 stype:INT", "=T~, S~", {78, 90}},
     // widening float: exact, no rounding mode
     {"cvt", Opcode::cvt, "flag?:ftz flag?:sat type:f32 stype:f16", "=T~, S~"},
     {"cvt", Opcode::cvt, "type:f32 stype:bf16", "=T~, S~", {71, 80}},
@@ -34,7 +44,7 @@ constexpr InstructionForm kForms[] = {
     // to an integral value of the same format
     {"cvt", Opcode::cvt, "rnd?:rni|rzi|rmi|rpi flag?:ftz flag?:sat type:f32 stype:f32", "=T~, S~"},
     {"cvt", Opcode::cvt, "rnd?:rni|rzi|rmi|rpi flag?:sat type:f64 stype:f64", "=T~, S~"},
-    {"cvt", Opcode::cvt, "rnd?:rni|rzi|rmi|rpi flag?:ftz flag?:sat type:f16 stype:f16", "=T~, S~"},
+    {"cvt", Opcode::cvt, "rnd?:rni|rzi|rmi|rpi flag?:sat type:f16 stype:f16", "=T~, S~"},
     {"cvt", Opcode::cvt, "rnd?:rni|rzi|rmi|rpi type:bf16 stype:bf16", "=T~, S~", {78, 90}},
     // packed halves from two floats
     {"cvt",

@@ -82,7 +82,8 @@ void parse_words(std::string_view text, const Requirement& outer, std::vector<Mo
     const Requirement needs =
         at == std::string_view::npos ? outer : strictest(outer, parse_requirement(word.substr(at + 1)));
     word = word.substr(0, at);
-    if (const std::string_view set = find_set(kWordSets, word); !set.empty()) return parse_words(set, needs, words);
+    if (const std::string_view set = find_set(kWordSets, word); !set.empty())
+      return parse_words(set, needs, words);
     words.push_back({word, needs});
   });
 }
@@ -104,8 +105,9 @@ void parse_groups(std::string_view text, std::vector<ModifierGroup>& groups) {
 
 /// Reads the suffixes of an operand from its end; what is left is its type or class.
 std::string_view parse_suffixes(std::string_view text, OperandSpec& spec) {
-  if (const size_t bar = text.find('|'); bar != std::string_view::npos) {
+  if (const size_t bar = text.find_first_of("|&"); bar != std::string_view::npos) {
     spec.second_predicate = true;
+    spec.needs_second = text[bar] == '&';
     text = text.substr(0, bar);
   }
   if (const size_t hash = text.find('#'); hash != std::string_view::npos) {
@@ -116,7 +118,12 @@ std::string_view parse_suffixes(std::string_view text, OperandSpec& spec) {
     if (dots != std::string_view::npos) {
       spec.ranged = true;
       std::from_chars(range.data(), range.data() + dots, spec.low);
-      std::from_chars(range.data() + dots + 2, range.data() + range.size(), spec.high);
+      const char* end = range.data() + range.size();
+      const char* at = std::from_chars(range.data() + dots + 2, end, spec.high).ptr;
+      if (at != end && *at == '/') {
+        spec.power_of_two = at + 1 != end && at[1] == '^';
+        if (!spec.power_of_two) std::from_chars(at + 1, end, spec.step);
+      }
     }
     text = text.substr(0, hash);
   }
@@ -176,7 +183,8 @@ OperandSpec parse_operand_spec(std::string_view text) {
   for (const Row& row : kClasses) {
     if (row.word == text) spec.kind = row.kind;
   }
-  if (spec.kind == OperandClass::variable || spec.kind == OperandClass::parts) spec.type_source = TypeSource::type;
+  if (spec.kind == OperandClass::variable || spec.kind == OperandClass::parts)
+    spec.type_source = TypeSource::type;
   if (spec.kind != OperandClass::value) return spec;
   if (text == "V") {
     spec.vector = true;

@@ -15,11 +15,13 @@
 namespace ptxwire::ptx {
 
 struct ModifierWord {
-  std::string_view word;  ///< a trailing '*' matches any rest
+  std::string_view word;  ///< a '*' matches anything in its place: m64n*k16
   Requirement needs;
   [[nodiscard]] bool matches(std::string_view spelling) const {
-    if (!word.empty() && word.back() == '*') return spelling.starts_with(word.substr(0, word.size() - 1));
-    return word == spelling;
+    const size_t star = word.find('*');
+    if (star == std::string_view::npos) return word == spelling;
+    return spelling.size() >= word.size() && spelling.starts_with(word.substr(0, star)) &&
+           spelling.ends_with(word.substr(star + 1));
   }
 };
 
@@ -66,10 +68,12 @@ struct OperandSpec {
   bool constant = false;          ///< `#`
   bool ranged = false;            ///< `#a..b`
   bool negatable = false;         ///< `!`
+  bool needs_second = false;      ///< `&pred`
   bool second_predicate = false;  ///< `|pred`
   bool special = false;           ///< `%`
   bool symbol = false;            ///< mov: address of a variable or function
-  uint64_t low = 0, high = 0;
+  bool power_of_two = false;      ///< `/^`
+  uint64_t low = 0, high = 0, step = 1;
 };
 
 struct CompiledForm {

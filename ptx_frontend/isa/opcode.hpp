@@ -204,7 +204,8 @@ enum class SpecialRegister : uint16_t {
   reserved_smem_offset_end,
   reserved_smem_offset_cap,
   warpsize,
-  reserved_smem_offset_0, reserved_smem_offset_1,
+  reserved_smem_offset_0,
+  reserved_smem_offset_1,
   count
 };
 

@@ -23,7 +23,7 @@ constexpr InstructionForm kForms[] = {
      "=T, T, b32",
      {86, 100, true},
      Support::checked_only},
-    {"elect", Opcode::elect, "flag:sync", "=b32_|pred, b32", {80, 90}},
+    {"elect", Opcode::elect, "flag:sync", "=b32_&pred, b32", {80, 90}},
 };
 
 }  // namespace

@@ -23,14 +23,14 @@ inline constexpr uint32_t kNoSymbol = UINT32_MAX;
 
 enum class OperandKind : uint8_t {
   none,
-  identifier,  ///< register, variable, label, function or parameter: `symbol` after checking
-  special,     ///< special register: `special`
-  integer,     ///< `value` (two's complement), `is_unsigned`
-  float32,     ///< bits of an f32 in `value` (0f...)
-  float64,     ///< bits of an f64 in `value` (0d... or a decimal floating literal)
-  vector,      ///< { a, b, ... }: `elements`
-  address,     ///< [base + offset]: elements[0] is the base (identifier or integer), `offset`; may have more
-            ///< elements for tensor coordinates [map, {c0, c1}]
+  identifier,   ///< register, variable, label, function or parameter: `symbol` after checking
+  special,      ///< special register: `special`
+  integer,      ///< `value` (two's complement), `is_unsigned`
+  float32,      ///< bits of an f32 in `value` (0f...)
+  float64,      ///< bits of an f64 in `value` (0d... or a decimal floating literal)
+  vector,       ///< { a, b, ... }: `elements`
+  address,      ///< [base + offset]: elements[0] is the base (identifier or integer), `offset`; may have more
+                ///< elements for tensor coordinates [map, {c0, c1}]
   pair,         ///< p|q: elements[0], elements[1]
   sink,         ///< _
   list,         ///< ( a, b ) of a call: `elements`
