@@ -32,7 +32,8 @@ Expected<int> machine_command(const MachineCommand& command) {
   for (const models::ParameterRecord& record : machine->records) {
     table.add({record.key, record.value, record.unit, record.kind, record.source});
   }
-  const std::string text = machine->name + ", " + std::to_string(machine->gpus) + " GPUs\n\n" + table.text();
+  const std::string text =
+      machine->name + ", " + std::to_string(machine->gpus) + " GPUs\n\n" + table.text_wrapped();
   if (Expected<void> written = write_output("", text, ""); !written) return written.error();
   return 0;
 }

@@ -46,7 +46,7 @@ std::string not_run_text(const std::vector<NotRun>& rows) {
     std::string start = "  " + std::string(reason.is_failure ? "FAILED " : "") + std::to_string(reason.rows) +
                         (reason.rows == 1 ? " row" : " rows") + " (" + reason.example +
                         (reason.rows == 1 ? "" : ", ...") + "): ";
-    text += "  " + wrapped(start.substr(2) + words, 4, kReportWidth - 2);
+    text += "  " + wrapped(start.substr(2) + words, 4, 2);
   }
   return text.empty() ? "" : "\nnot run\n" + text;
 }

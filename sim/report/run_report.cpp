@@ -16,7 +16,7 @@ constexpr size_t kShownWaits = 4;
 std::string line(const std::string& name, const std::string& text) {
   std::string start = "  " + name;
   start.resize(kTextColumn, ' ');
-  return start + wrapped(text, kTextColumn, kReportWidth - kTextColumn);
+  return start + wrapped(text, kTextColumn, kTextColumn);
 }
 
 std::string joined(const std::vector<std::string>& words) {
@@ -80,7 +80,7 @@ std::string path_text(const Bottleneck& bottleneck) {
     text += "  " + std::to_string(i + 1) + "  " +
             wrapped(step.where + ": " + step.reason + ' ' + share_percent(step.share) + ", waiting for " +
                         step.leads_to,
-                    5, kReportWidth - 5);
+                    5, 5);
   }
   return text;
 }

@@ -25,28 +25,50 @@ void Table::add(std::vector<std::string> cells) {
   rows_.push_back(std::move(cells));
 }
 
-std::string Table::text(size_t indent) const {
+std::vector<size_t> Table::widths() const {
   std::vector<size_t> widths;
   for (size_t i = 0; i < columns_.size(); ++i) {
     size_t width = columns_[i].header.size();
     for (const std::vector<std::string>& row : rows_) width = std::max(width, row[i].size());
     widths.push_back(width);
   }
-  std::string text;
-  const auto add_line = [&](auto cell_of) {
-    std::string line(indent, ' ');
-    for (size_t i = 0; i < columns_.size(); ++i) {
-      const std::string& cell = cell_of(i);
-      const std::string padding(widths[i] - cell.size(), ' ');
-      if (i != 0) line += "  ";
-      line += columns_[i].align == Align::right ? padding + cell : cell + padding;
-    }
-    line.erase(line.find_last_not_of(' ') + 1);
-    text += line + '\n';
-  };
-  add_line([&](size_t i) -> const std::string& { return columns_[i].header; });
+  return widths;
+}
+
+std::string Table::line(const std::vector<std::string>& cells, const std::vector<size_t>& widths) const {
+  std::string line;
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    const std::string padding(widths[i] - cells[i].size(), ' ');
+    if (i != 0) line += "  ";
+    line += columns_[i].align == Align::right ? padding + cells[i] : cells[i] + padding;
+  }
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line;
+}
+
+std::vector<std::string> Table::header() const {
+  std::vector<std::string> cells;
+  for (const Column& column : columns_) cells.push_back(column.header);
+  return cells;
+}
+
+std::string Table::text(size_t indent) const {
+  const std::vector<size_t> column_widths = widths();
+  const std::string margin(indent, ' ');
+  std::string text = margin + line(header(), column_widths) + '\n';
+  for (const std::vector<std::string>& row : rows_) text += margin + line(row, column_widths) + '\n';
+  return text;
+}
+
+std::string Table::text_wrapped() const {
+  const std::vector<size_t> column_widths = widths();
+  size_t last_column = 0;
+  for (size_t i = 0; i + 1 < columns_.size(); ++i) last_column += column_widths[i] + 2;
+  std::string text = line(header(), column_widths) + '\n';
   for (const std::vector<std::string>& row : rows_) {
-    add_line([&](size_t i) -> const std::string& { return row[i]; });
+    const std::string whole = line(row, column_widths);
+    const size_t start = std::min(last_column, whole.size());
+    text += whole.substr(0, start) + wrapped(whole.substr(start), last_column, last_column);
   }
   return text;
 }
@@ -74,19 +96,26 @@ std::string bytes(double count) { return scaled(count, 1024, {" B", " KiB", " Mi
 
 std::string count(double value) { return scaled(value, 1000, {"", " k", " M", " G", " T"}); }
 
-std::string wrapped(const std::string& text, size_t indent, size_t width) {
+std::string wrapped(const std::string& text, size_t indent, size_t column) {
   std::istringstream words(text);
-  std::string result, line, word;
+  std::string result, word;
+  size_t used = column;  // columns taken on the line being filled
+  bool line_has_words = false;
   while (words >> word) {
-    const bool first = result.empty() && line.empty();
-    const size_t room = width - (result.empty() ? 0 : indent);
-    if (!first && line.size() + 1 + word.size() > room) {
-      result += (result.empty() ? "" : std::string(indent, ' ')) + line + '\n';
-      line.clear();
+    if (line_has_words && used + 1 + word.size() > kReportWidth) {
+      result += '\n' + std::string(indent, ' ');
+      used = indent;
+      line_has_words = false;
     }
-    line += (line.empty() ? "" : " ") + word;
+    if (line_has_words) {
+      result += ' ';
+      ++used;
+    }
+    result += word;
+    used += word.size();
+    line_has_words = true;
   }
-  return result + (result.empty() ? "" : std::string(indent, ' ')) + line + '\n';
+  return result + '\n';
 }
 
 }  // namespace ptxwire::sim

@@ -25,8 +25,16 @@ class Table {
   [[nodiscard]] bool empty() const { return rows_.empty(); }
   /// Lines that end in a newline and carry no trailing blanks.
   [[nodiscard]] std::string text(size_t indent = 0) const;
+  /// The same with the last column broken at blanks where a line would be longer than kReportWidth.
+  [[nodiscard]] std::string text_wrapped() const;
 
  private:
+  [[nodiscard]] std::vector<std::string> header() const;
+  [[nodiscard]] std::vector<size_t> widths() const;
+  /// One line; the last cell is padded only if aligned right.
+  [[nodiscard]] std::string line(const std::vector<std::string>& cells,
+                                 const std::vector<size_t>& widths) const;
+
   std::vector<Column> columns_;
   std::vector<std::vector<std::string>> rows_;
 };
@@ -43,7 +51,8 @@ std::string duration(double seconds);
 std::string bytes(double count);
 /// "12.3 M", "4.5 G", "870": a count as people say it.
 std::string count(double value);
-/// Breaks text at blanks into lines of at most `width` columns, each after the first indented by `indent`.
-std::string wrapped(const std::string& text, size_t indent, size_t width = kReportWidth);
+/// Breaks text at blanks into lines that end at kReportWidth. The first line starts at `column`, where the
+/// caller has written that much already; the others are indented by `indent`. Ends in a newline.
+std::string wrapped(const std::string& text, size_t indent, size_t column = 0);
 
 }  // namespace ptxwire::sim

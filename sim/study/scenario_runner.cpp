@@ -20,7 +20,11 @@ Expected<Scenario> scenario_of(const Job& job) {
   if (!scenario) return scenario;
   if (!job.machine.empty()) scenario->machine = job.machine;
   for (const std::string& setting : job.settings) {
-    if (Expected<void> applied = apply_override(*scenario, setting); !applied) return applied.error();
+    if (Expected<void> applied = apply_override(*scenario, setting); !applied) {
+      Error error = applied.error();
+      error.path = "setting " + setting;
+      return error;
+    }
   }
   if (Expected<void> valid = validate(*scenario); !valid) return valid.error();
   return scenario;

@@ -1,0 +1,138 @@
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "sim/report/check_report.hpp"
+#include "sim/report/run_report.hpp"
+#include "sim/report/table.hpp"
+
+using namespace ptxwire::sim;
+using nlohmann::json;
+
+namespace {
+
+Outcome outcome() {
+  Outcome outcome{.scenario = "h800_intranode_dispatch_ep8",
+                  .settings = {"tokens=4096", "chunk=6"},
+                  .time_us = 1043.25,
+                  .time_us_max = 1051.5,
+                  .logical_gb_per_s = 153.7,
+                  .wire_gb_per_s = 134.5,
+                  .bound_us = 865,
+                  .bound_share = 0.83,
+                  .warp_instructions = 123,
+                  .events = 456,
+                  .result = ResultState::correct};
+  outcome.bottleneck.binding = "nvlink egress (93 % busy at its busiest)";
+  outcome.bottleneck.resources = {{"nvlink egress", 0.8, 0.93}};
+  outcome.bottleneck.roles = {{"dispatch", "even CTAs", 768, 1000, {{"store_window", 700, 0.7}}}};
+  outcome.bottleneck.path = {{"dispatch on gpu 3, odd CTAs", "local_poll", 0.74, "what even CTAs write"}};
+  outcome.kernels = {{"dispatch", 1000, 1010}};
+  return outcome;
+}
+
+CheckReport check_report() {
+  CheckReport report;
+  CheckedRow row{.measurement = {.id = "h800-ep8-dispatch-fp8-0224",
+                                 .source_id = "S",
+                                 .group = "g",
+                                 .family = "h800-intranode",
+                                 .metric = "logical_bandwidth",
+                                 .unit = "GB/s",
+                                 .value = 153,
+                                 .role = Role::test},
+                 .outcome = outcome(),
+                 .predicted = 183.6,
+                 .error_pct = 20,
+                 .max_error_pct = 15};
+  report.rows = {row};
+  report.all = {.mape_pct = 20, .bias_pct = 20, .worst_pct = 20, .rows = 1};
+  report.families["h800-intranode"] = report.all;
+  report.not_run = {{"h800-ep16-dispatch", "internode kernels are not in this version", false}};
+  return report;
+}
+
+void check_width(const std::string& text) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    INFO(line);
+    CHECK(line.size() <= kReportWidth);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("run report: the keys of the contract") {
+  const json document = json::parse(run_json(outcome()));
+  for (const char* key : {"time_us", "logical_gb_per_s", "wire_gb_per_s", "bound_share", "bottleneck",
+                          "warp_instructions", "wall_s", "peak_rss_bytes", "result"}) {
+    INFO(key);
+    CHECK(document.contains(key));
+  }
+  CHECK(document["result"] == "correct");
+  CHECK(document["bottleneck"].is_string());
+  CHECK(document["time_us"] == 1043.25);
+}
+
+TEST_CASE("run report: the text fits the terminal and says what matters") {
+  Outcome long_one = outcome();
+  long_one.settings.assign(20, "some_setting=12345");
+  long_one.bottleneck.binding +=
+      std::string(30, ' ') + "and a long explanation that goes on and on and on and on and on";
+  check_width(run_text(long_one));
+  const std::string text = run_text(outcome());
+  for (const char* words :
+       {"1043.2 us on rank 0", "153.7 GB/s logical", "134.5 GB/s on NVLink", "83 % of it reached",
+        "local_poll 74 %", "store_window 70 % (700 us)", "correct"}) {
+    CHECK_THAT(text, Catch::Contains(words));
+  }
+}
+
+TEST_CASE("run report: a wrong result is shown with its first wrong value") {
+  Outcome wrong = outcome();
+  wrong.result = ResultState::wrong;
+  wrong.mismatch = "rank 3, row 17: byte 5 is 2, expected 3";
+  CHECK_THAT(run_text(wrong), Catch::Contains("WRONG: rank 3, row 17: byte 5 is 2, expected 3"));
+  CHECK(json::parse(run_json(wrong))["result"] == "wrong");
+}
+
+TEST_CASE("run report: a cached outcome reads back as it was") {
+  const auto read = outcome_from_json(to_json(outcome()).dump());
+  REQUIRE(read);
+  CHECK(run_text(*read) == run_text(outcome()));
+  CHECK_FALSE(outcome_from_json("{}"));
+  CHECK_FALSE(outcome_from_json("no json"));
+}
+
+TEST_CASE("predict report: interval and range are null without a calibration") {
+  Prediction prediction{.base = outcome(), .changed = outcome(), .delta_pct = -25};
+  prediction.changed.time_us = 782.4;
+  const json document = json::parse(predict_json(prediction));
+  CHECK(document["base"]["time_us"] == 1043.25);
+  CHECK(document["changed"]["time_us"] == 782.4);
+  CHECK(document["delta_pct"] == -25);
+  REQUIRE(document["interval_pct"].size() == 2);
+  CHECK(document["interval_pct"][0].is_null());
+  CHECK(document["in_range"].is_null());
+  CHECK_THAT(predict_text(prediction), Catch::Contains("-25.0 %"));
+  check_width(predict_text(prediction));
+}
+
+TEST_CASE("check report: the keys of the contract, and what is over its threshold") {
+  const CheckReport report = check_report();
+  const json document = json::parse(check_json(report));
+  const json& row = document["rows"][0];
+  for (const char* key :
+       {"id", "family", "gpu", "metric", "unit", "predicted", "measured", "error_pct", "role", "source_id"}) {
+    INFO(key);
+    CHECK(row.contains(key));
+  }
+  CHECK(document["mape_pct"] == 20);
+  CHECK(document["families"].contains("h800-intranode"));
+  CHECK(document["not_run"][0]["id"] == "h800-ep16-dispatch");
+  CHECK(document["passed"] == false);
+  const std::string text = check_text(report);
+  CHECK_THAT(text, Catch::Contains("over 15 %") && Catch::Contains("FAILED: 1") &&
+                       Catch::Contains("internode kernels are not in this version"));
+  check_width(text);
+}
