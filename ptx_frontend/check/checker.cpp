@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ptx_frontend/check/hint.hpp"
 #include "ptx_frontend/frontend.hpp"
 #include "ptx_frontend/isa/special_register.hpp"
 
@@ -51,12 +52,10 @@ bool Checker::resolve_name(Function& function, const FunctionNames& names, uint3
     return true;
   }
   if (!undefined_.insert(operand.name).second) return false;
-  NearestName nearest(operand.name);
-  names.consider_all(nearest);
   const bool is_register = operand.name.front() == '%';
   error(is_register ? "undefined-register" : "undefined-name", operand.range,
         std::string(is_register ? "register '" : "name '") + std::string(operand.name) + "' is not declared",
-        nearest.hint());
+        did_you_mean(operand.name, names.list()));
   return false;
 }
 

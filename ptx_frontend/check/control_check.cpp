@@ -1,5 +1,6 @@
 // Branches, branch tables and calls.
 #include "ptx_frontend/check/checker.hpp"
+#include "ptx_frontend/check/hint.hpp"
 
 namespace ptxwire::ptx {
 
@@ -23,10 +24,8 @@ bool Checker::resolve_label(const Function& function, const FunctionNames& names
               "enter one");
     return false;
   }
-  NearestName nearest(operand.name);
-  names.consider_labels(nearest);
   error("undefined-label", operand.range, "label " + name + " is not defined in this function",
-        nearest.hint());
+        did_you_mean(operand.name, names.list_labels()));
   return false;
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "ptx_frontend/check/checker.hpp"
+#include "ptx_frontend/check/hint.hpp"
 
 namespace ptxwire::ptx {
 namespace {
@@ -68,10 +69,8 @@ void Checker::resolve_initialisers(const ModuleNames& names) {
       const SourceRange range{begin, begin + static_cast<uint32_t>(item.name.size())};
       const NameMatch match = names.find(item.name, range.begin);
       if (!match.found()) {
-        NearestName nearest(item.name);
-        names.consider_all(nearest);
         error("undefined-name", range, "name '" + std::string(item.name) + "' is not declared",
-              nearest.hint());
+              did_you_mean(item.name, names.list()));
         continue;
       }
       item.symbol = match.symbol & ~kModuleSymbolBit;

@@ -61,8 +61,10 @@ NameMatch ModuleNames::find(std::string_view name, uint32_t position) const {
   return {found->second | kModuleSymbolBit, 0};
 }
 
-void ModuleNames::consider_all(NearestName& nearest) const {
-  for (const auto& [name, index] : names_) nearest.consider(name);
+std::vector<std::string_view> ModuleNames::list() const {
+  std::vector<std::string_view> names;
+  for (const Symbol& symbol : module_.symbols) names.push_back(symbol.name);
+  return names;
 }
 
 FunctionNames::FunctionNames(const Function& function, const ModuleNames& module, Diagnostics& diagnostics)
@@ -152,13 +154,20 @@ NameMatch FunctionNames::find_label(std::string_view name, uint32_t scope) const
   return {symbol, 0};
 }
 
-void FunctionNames::consider_all(NearestName& nearest) const {
-  for (const auto& [name, symbols] : names_) nearest.consider(name);
-  module_.consider_all(nearest);
+std::vector<std::string_view> FunctionNames::list() const {
+  std::vector<std::string_view> names = module_.list();
+  for (const Symbol& symbol : function_.symbols) {
+    if (!is_label_like(symbol.kind)) names.push_back(symbol.name);
+  }
+  return names;
 }
 
-void FunctionNames::consider_labels(NearestName& nearest) const {
-  for (const auto& [name, symbols] : labels_) nearest.consider(name);
+std::vector<std::string_view> FunctionNames::list_labels() const {
+  std::vector<std::string_view> names;
+  for (const Symbol& symbol : function_.symbols) {
+    if (is_label_like(symbol.kind)) names.push_back(symbol.name);
+  }
+  return names;
 }
 
 }  // namespace ptxwire::ptx

@@ -5,7 +5,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "ptx_frontend/isa/instruction_table.hpp"
 #include "ptx_frontend/syntax/ast.hpp"
 #include "ptx_frontend/syntax/diagnostics.hpp"
 
@@ -23,7 +22,8 @@ class ModuleNames {
   ModuleNames(const Module& module, Diagnostics& diagnostics);
   /// A symbol declared before `position`.
   [[nodiscard]] NameMatch find(std::string_view name, uint32_t position) const;
-  void consider_all(NearestName& nearest) const;
+  /// All names, for a hint.
+  [[nodiscard]] std::vector<std::string_view> list() const;
 
  private:
   const Module& module_;
@@ -42,8 +42,9 @@ class FunctionNames {
   [[nodiscard]] NameMatch find_label(std::string_view name, uint32_t scope) const;
   /// True if some block that is not around `scope` has this label.
   [[nodiscard]] bool label_elsewhere(std::string_view name) const { return labels_.contains(name); }
-  void consider_all(NearestName& nearest) const;
-  void consider_labels(NearestName& nearest) const;
+  /// All names that are not labels, the module's included, and all labels: for hints.
+  [[nodiscard]] std::vector<std::string_view> list() const;
+  [[nodiscard]] std::vector<std::string_view> list_labels() const;
 
  private:
   using Index = std::unordered_map<std::string_view, std::vector<uint32_t>>;

@@ -137,7 +137,7 @@ Result OperandChecker::check_special(const OperandSpec& spec, Type type, const O
   const SpecialRegisterInfo& info = special_register_info(operand.special);
   if (spec.destination)
     return mismatch(operand, "special registers are read-only, expected a register as destination");
-  if (!spec.special && !spec.wider) {
+  if (!spec.special) {
     return mismatch(operand, "a special register cannot be used here, only mov and cvt read it",
                     "move it into a register first");
   }
@@ -145,7 +145,7 @@ Result OperandChecker::check_special(const OperandSpec& spec, Type type, const O
     return mismatch(operand, "this special register is a vector, expected a component such as " +
                                  std::string(info.name) + ".x");
   // %tid and its like were 16-bit registers once and may still be read so.
-  const bool legacy = info.vector && info.ptx == 10 && type_bytes(type) == 2 && type != Type::pred;
+  const bool legacy = info.vector && info.ptx == 10 && type_bytes(type) == 2 && is_integer_or_bits(type);
   if (legacy || register_fits(info.type, type, spec.wider)) return {};
   return mismatch(operand, std::string(info.name) + " has type " + type_name(info.type) + ", expected " +
                                type_name(type));
@@ -179,6 +179,7 @@ Result OperandChecker::check_identifier(const OperandSpec& spec, Type type, cons
   const Symbol* symbol = symbol_of(operand);
   if (symbol == nullptr) return {};  // reported when the name was looked up
   if (symbol->kind != SymbolKind::reg) return check_symbol_value(spec, type, operand, *symbol);
+  if (operand.negated && spec.destination) return mismatch(operand, "'!' cannot stand before a destination");
   if (operand.negated && symbol->type != Type::pred)
     return mismatch(
         operand, "'!' negates predicates only, " + quoted(operand.name) + " is " + type_name(symbol->type));
@@ -331,7 +332,9 @@ Result OperandChecker::check_address(Space space, const Operand& operand) const 
   }
   if (symbol->kind == SymbolKind::function || symbol->kind == SymbolKind::alias)
     return mismatch(base, quoted(base.name) + " is a function, expected a variable or a register");
-  if (space != Space::generic && symbol->space != space) {
+  const bool no_generic_address =
+      space == Space::generic && (symbol->space == Space::param || symbol->space == Space::constant);
+  if (no_generic_address || (space != Space::generic && symbol->space != space)) {
     return OperandError{"state-space-mismatch",
                         base.range,
                         quoted(base.name) + " is in " + std::string(space_name(symbol->space)) +
@@ -385,9 +388,9 @@ Result OperandChecker::check_operand(const OperandSpec& spec, const Candidate& c
     case OperandClass::shared_address:
       return check_address(Space::shared, operand);
     case OperandClass::policy:
-      return check_value(OperandSpec{}, Type::b64, operand);
+      return check_value(OperandSpec{}, Type::u64, operand);
     case OperandClass::cta_mask:
-      return check_value(OperandSpec{}, Type::b16, operand);
+      return check_value(OperandSpec{}, Type::u16, operand);
     case OperandClass::source_size:
       if (register_type(operand) == Type::pred) return {};
       return check_value(OperandSpec{}, Type::u32, operand);
@@ -412,6 +415,8 @@ Result OperandChecker::check_operand(const OperandSpec& spec, const Candidate& c
       if (operand.kind == OperandKind::sink) return {};
       return mismatch(operand, "expected '_' as destination, this form gives no result");
     case OperandClass::matrix:
+      if (operand.kind != OperandKind::address && operand.kind != OperandKind::list) return {};
+      return mismatch(operand, "expected a matrix fragment, { ... }");
     case OperandClass::label:
     case OperandClass::targets:
     case OperandClass::call:

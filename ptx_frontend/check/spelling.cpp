@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ptx_frontend/check/hint.hpp"
 #include "ptx_frontend/isa/modifier_rules.hpp"
 
 namespace ptxwire::ptx {
@@ -73,14 +74,18 @@ Fit fit_words(const CompiledForm& form, const std::vector<Word>& words) {
       form.form->head.ends_with('c') &&
       (form.form->head == "addc" || form.form->head == "subc" || form.form->head == "madc");
   std::vector<bool> filled(form.groups.size(), false);
+  bool type_seen = false;
   std::vector<std::pair<ModifierField, std::string_view>> settings;
   for (const Word& word : words) {
     bool taken = false;
     for (size_t g = 0; g < form.groups.size() && !taken; ++g) {
-      if (filled[g]) continue;
+      // Type words are the one exception to "a set": the first is the type, the second the source type.
+      const bool too_early = form.groups[g].field == ModifierField::stype && !type_seen;
+      if (filled[g] || too_early) continue;
       for (const ModifierWord& candidate : form.groups[g].words) {
         if (!candidate.matches(word.text)) continue;
         filled[g] = taken = true;
+        type_seen |= form.groups[g].field == ModifierField::type;
         settings.emplace_back(form.groups[g].field, word.text);
         if (exceeds(candidate.needs, fit.needs)) fit.needs_word = word.text;
         fit.needs = strictest(fit.needs, candidate.needs);
@@ -176,13 +181,13 @@ SpellingError explain(std::string_view spelling, std::string_view head, std::spa
   const Word& word = words[best.words_taken];
   error.begin = word.begin - 1;
   error.end = word.begin + static_cast<uint32_t>(word.text.size());
-  NearestName nearest(word.text);
+  std::vector<std::string_view> vocabulary;
   bool known = false;
   for (const CompiledForm& form : forms) {
     for (const ModifierGroup& group : form.groups) {
       for (const ModifierWord& candidate : group.words) {
         known |= candidate.matches(word.text);
-        nearest.consider(candidate.word);
+        vocabulary.push_back(candidate.word);
       }
     }
   }
@@ -194,8 +199,7 @@ SpellingError explain(std::string_view spelling, std::string_view head, std::spa
   } else {
     error.id = "unknown-modifier";
     error.message = "unknown modifier " + name + " of '" + std::string(head) + "'";
-    error.hint =
-        nearest.best().empty() ? std::string() : "did you mean '." + std::string(nearest.best()) + "'?";
+    error.hint = did_you_mean(word.text, vocabulary, ".");
   }
   return error;
 }
@@ -221,13 +225,12 @@ ResolvedSpelling SpellingResolver::resolve_new(std::string_view spelling) const 
   ResolvedSpelling result;
   const InstructionTable& table = InstructionTable::get();
   std::string_view head;
-  std::string joined;
   const auto forms = table.find(spelling, head);
   if (forms.empty()) {
-    const std::string_view nearest = table.nearest_head(head);
+    const std::string nearest = table.nearest_head(head);
     result.error = {"unknown-instruction", 0, static_cast<uint32_t>(head.size()),
                     "unknown instruction '" + std::string(head) + "'",
-                    nearest.empty() ? std::string() : "did you mean '" + std::string(nearest) + "'?"};
+                    nearest.empty() ? std::string() : "did you mean '" + nearest + "'?"};
     return result;
   }
   const std::vector<Word> words = split_words(spelling, head.size());

@@ -14,7 +14,12 @@ constexpr InstructionForm kForms[] = {
     {"atom", Opcode::atom, "ATOMIC op:inc|dec type:u32", "=T_, [A], T, policy", {11, 11}},
     {"atom", Opcode::atom, "ATOMIC op:and|or|xor type:b32|b64", "=T_, [A], T, policy", {11, 11}},
     {"atom", Opcode::atom, "ATOMIC op:exch type:b32|b64|b128@83/90", "=T_, [A], T, policy", {11, 11}},
-    {"atom", Opcode::atom, "ATOMIC op:cas type:b32|b64|b128@83/90", "=T_, [A], T, T, policy", {11, 11}},
+    {"atom",
+     Opcode::atom,
+     "order?:relaxed@60/70|acquire@60/70|release@60/70|acq_rel@60/70 "
+     "scope?:cta@60/70|cluster@78/90|gpu@60/70|sys@50/60 space?:GSPACE op:cas type:b32|b64|b128@83/90",
+     "=T_, [A], T, T",
+     {11, 11}},
     {"atom",
      Opcode::atom,
      "order?:relaxed|acquire|release|acq_rel scope?:SCOPE space?:GSPACE op:cas type:b16",

@@ -39,7 +39,7 @@ constexpr InstructionForm kForms[] = {
      "bar:red bool:and|or flag?:aligned type:pred",
      "=pred, barrier, threads?, pred!",
      {78, 30}},
-    {"bar.warp", Opcode::bar_warp_sync, "flag:sync", "b32", {60, 30}},
+    {"bar.warp", Opcode::bar_warp_sync, "flag:sync", "u32", {60, 30}},
     {"barrier.cluster",
      Opcode::barrier_cluster,
      "bar:arrive order?:release@80|relaxed@80 flag?:aligned",

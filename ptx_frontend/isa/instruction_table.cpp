@@ -4,6 +4,8 @@
 #include <charconv>
 #include <utility>
 
+#include "support/nearest.hpp"
+
 namespace ptxwire::ptx {
 namespace {
 
@@ -261,48 +263,6 @@ std::span<const CompiledForm> InstructionTable::find(std::string_view spelling,
   return {};
 }
 
-std::string_view InstructionTable::nearest_head(std::string_view head) const {
-  NearestName nearest(head);
-  for (std::string_view candidate : heads_) nearest.consider(candidate);
-  return nearest.best();
-}
-
-unsigned edit_distance(std::string_view a, std::string_view b) {
-  constexpr size_t kLimit = 64;
-  if (a.size() > kLimit || b.size() > kLimit) return kLimit;
-  unsigned rows[3][kLimit + 1];
-  unsigned *before = rows[0], *previous = rows[1], *current = rows[2];
-  for (size_t j = 0; j <= b.size(); ++j) previous[j] = static_cast<unsigned>(j);
-  for (size_t i = 1; i <= a.size(); ++i) {
-    current[0] = static_cast<unsigned>(i);
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const unsigned replace = previous[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
-      current[j] = std::min({previous[j] + 1, current[j - 1] + 1, replace});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-        current[j] = std::min(current[j], before[j - 2] + 1);
-    }
-    std::swap(before, previous);
-    std::swap(previous, current);
-  }
-  return previous[b.size()];
-}
-
-NearestName::NearestName(std::string_view wanted)
-    : wanted_(wanted), distance_(static_cast<unsigned>(std::min<size_t>(3, wanted.size() / 3 + 1)) + 1) {}
-
-void NearestName::consider(std::string_view candidate) {
-  if (candidate == wanted_) return;
-  const size_t longer = std::max(candidate.size(), wanted_.size());
-  if (longer - std::min(candidate.size(), wanted_.size()) >= distance_) return;
-  const unsigned distance = edit_distance(wanted_, candidate);
-  if (distance < distance_) {
-    distance_ = distance;
-    best_ = candidate;
-  }
-}
-
-std::string NearestName::hint() const {
-  return best_.empty() ? std::string() : "did you mean '" + std::string(best_) + "'?";
-}
+std::string InstructionTable::nearest_head(std::string_view head) const { return nearest(head, heads_); }
 
 }  // namespace ptxwire::ptx

@@ -98,29 +98,12 @@ class InstructionTable {
   [[nodiscard]] const std::vector<std::string_view>& heads() const { return heads_; }
 
   /// The head most like a misspelt one; empty if none is close.
-  [[nodiscard]] std::string_view nearest_head(std::string_view head) const;
+  [[nodiscard]] std::string nearest_head(std::string_view head) const;
 
  private:
   InstructionTable();
   std::unordered_map<std::string_view, std::vector<CompiledForm>> forms_;
   std::vector<std::string_view> heads_;
-};
-
-/// Number of edits (insert, delete, replace, swap of neighbours) between two words.
-unsigned edit_distance(std::string_view a, std::string_view b);
-
-/// Keeps the candidate that is nearest to a misspelt word, if it is close enough to be worth a hint.
-class NearestName {
- public:
-  explicit NearestName(std::string_view wanted);
-  void consider(std::string_view candidate);
-  [[nodiscard]] std::string_view best() const { return best_; }
-  /// "did you mean 'x'?", or empty.
-  [[nodiscard]] std::string hint() const;
-
- private:
-  std::string_view wanted_, best_;
-  unsigned distance_;
 };
 
 }  // namespace ptxwire::ptx

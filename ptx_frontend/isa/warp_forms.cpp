@@ -5,25 +5,21 @@ namespace ptxwire::ptx {
 namespace {
 
 constexpr InstructionForm kForms[] = {
-    {"shfl",
-     Opcode::shfl,
-     "flag:sync shfl:up|down|bfly|idx type:b32",
-     "=T|pred, b32, b32, b32, b32",
-     {60, 30}},
-    {"vote", Opcode::vote, "flag:sync vote:all|any|uni type:pred", "=pred, pred!, b32", {60, 30}},
-    {"vote", Opcode::vote, "flag:sync vote:ballot type:b32", "=b32, pred!, b32", {60, 30}},
-    {"match", Opcode::match, "match:any flag:sync type:b32|b64", "=b32, T, b32", {60, 70}},
-    {"match", Opcode::match, "match:all flag:sync type:b32|b64", "=b32_|pred, T, b32", {60, 70}},
+    {"shfl", Opcode::shfl, "flag:sync shfl:up|down|bfly|idx type:b32", "=T|pred, T, u32, u32, u32", {60, 30}},
+    {"vote", Opcode::vote, "flag:sync vote:all|any|uni type:pred", "=pred, pred!, u32", {60, 30}},
+    {"vote", Opcode::vote, "flag:sync vote:ballot type:b32", "=b32, pred!, u32", {60, 30}},
+    {"match", Opcode::match, "match:any flag:sync type:b32|b64", "=b32, T, u32", {60, 70}},
+    {"match", Opcode::match, "match:all flag:sync type:b32|b64", "=b32_|pred, T, u32", {60, 70}},
     {"activemask", Opcode::activemask, "type:b32", "=b32", {62, 30}},
-    {"redux", Opcode::redux, "flag:sync op:add|min|max type:u32|s32", "=T, T, b32", {70, 80}},
-    {"redux", Opcode::redux, "flag:sync op:and|or|xor type:b32", "=T, T, b32", {70, 80}},
+    {"redux", Opcode::redux, "flag:sync op:add|min|max type:u32|s32", "=T, T, u32", {70, 80}},
+    {"redux", Opcode::redux, "flag:sync op:and|or|xor type:b32", "=T, T, u32", {70, 80}},
     {"redux",
      Opcode::redux,
      "flag:sync op:min|max flag?:abs flag?:NaN type:f32",
-     "=T, T, b32",
+     "=T, T, u32",
      {86, 100, true},
      Support::checked_only},
-    {"elect", Opcode::elect, "flag:sync", "=b32_&pred, b32", {80, 90}},
+    {"elect", Opcode::elect, "flag:sync", "=b32_&pred, u32", {80, 90}},
 };
 
 }  // namespace

@@ -1,0 +1,19 @@
+// Any bytes: parsing and checking end with diagnostics, never with a crash, and every diagnostic can be rendered.
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "ptx_frontend/frontend.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace ptxwire::ptx;
+  Diagnostics diagnostics;
+  const auto text = std::make_shared<const std::string>(reinterpret_cast<const char*>(data), size);
+  Module module = parse(text, "input.ptx", diagnostics);
+  if (!diagnostics.has_errors()) check(module, diagnostics);
+  for (const Diagnostic& diagnostic : diagnostics.list()) {
+    if (render(diagnostic, module.path, *text, false).empty()) __builtin_trap();
+  }
+  return 0;
+}

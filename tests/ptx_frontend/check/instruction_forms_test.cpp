@@ -1,0 +1,109 @@
+// Every spelling that public communication kernels use, and verdicts against ptxas where it is installed.
+#include <catch2/catch.hpp>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <set>
+
+#include "ptx_frontend/isa/instruction_table.hpp"
+#include "tests/ptx_frontend/front_end_driver.hpp"
+
+namespace ptxwire::ptx {
+namespace {
+
+using namespace test;
+
+bool have_ptxas() { return std::system("command -v ptxas > /dev/null 2>&1") == 0; }
+
+std::string temporary_file(const std::string& name, const std::string& text) {
+  const auto path = std::filesystem::temp_directory_path() /
+                    ("ptxwire_" + std::to_string(std::hash<std::string>{}(text)) + "_" + name);
+  std::ofstream(path) << text;
+  return path.string();
+}
+
+/// ptxas's word on a text: its messages, empty if it takes it.
+std::string ptxas_messages(const std::string& text) {
+  const std::string path = temporary_file("probe.ptx", text);
+  std::string messages;
+  FILE* pipe = popen(("ptxas -arch=sm_90a -O0 -c " + path + " -o /dev/null 2>&1").c_str(), "r");
+  for (char line[4096]; pipe != nullptr && std::fgets(line, sizeof line, pipe) != nullptr;) messages += line;
+  const bool accepted = pipe != nullptr && pclose(pipe) == 0;
+  std::filesystem::remove(path);
+  return accepted ? "" : messages.empty() ? "refused" : messages;
+}
+
+TEST_CASE("check: every spelling of the communication kernels is accepted", "[contract]") {
+  const auto lines = data_lines("communication_kernel_forms.txt");
+  REQUIRE(lines.size() == 665);
+  for (const std::string& line : lines) {
+    const Checked checked = check_statements(line);
+    INFO(checked.rendered());
+    CHECK_FALSE(checked.diagnostics.has_errors());
+  }
+}
+
+TEST_CASE("check: ptxas accepts the same spellings", "[contract]") {
+  if (!have_ptxas()) {
+    WARN("skipped: no ptxas");
+    return;
+  }
+  std::string text = module_prefix();
+  for (const std::string& line : data_lines("communication_kernel_forms.txt")) text += line + "\n";
+  CHECK(ptxas_messages(text + module_suffix()) == "");
+}
+
+TEST_CASE("check: refused forms are refused with the expected id", "[contract]") {
+  const bool ptxas = have_ptxas();
+  if (!ptxas) WARN("skipped the comparison: no ptxas");
+  const auto lines = data_lines("refused_forms.txt");
+  REQUIRE(lines.size() >= 60);
+  for (const std::string& line : lines) {
+    const size_t bar = line.find(" # ");
+    const std::string statement = line.substr(0, bar);
+    INFO(statement);
+    const Checked checked = check_statements(statement);
+    REQUIRE(checked.places().size() == 1);
+    CHECK(checked.places()[0] == std::to_string(kPrefixLines + 1) + ": " + line.substr(bar + 3));
+    if (ptxas) CHECK(ptxas_messages(module_prefix() + statement + module_suffix()) != "");
+  }
+}
+
+TEST_CASE("isa: every row of the table can be read", "[contract]") {
+  const InstructionTable& table = InstructionTable::get();
+  size_t rows = 0;
+  for (std::string_view head : table.heads()) {
+    for (const CompiledForm& form : table.forms(head)) {
+      ++rows;
+      INFO(head << " " << form.form->modifiers);
+      CHECK(form.form->opcode != Opcode::invalid);
+      for (const ModifierGroup& group : form.groups) {
+        CHECK(group.field != ModifierField::count);
+        CHECK_FALSE(group.words.empty());
+        for (const ModifierWord& word : group.words) {
+          INFO(word.word);
+          Modifiers modifiers;
+          CHECK(set_modifier(modifiers, group.field, word.word));
+        }
+      }
+      for (const OperandSpec& spec : form.operands) {
+        if (spec.type_source == TypeSource::fixed) CHECK(spec.fixed != Type::none);
+      }
+    }
+  }
+  CHECK(rows > 300);
+}
+
+TEST_CASE("isa: the longest head wins", "[contract]") {
+  const InstructionTable& table = InstructionTable::get();
+  std::string_view head;
+  CHECK_FALSE(table.find("cp.async.bulk.wait_group.read", head).empty());
+  CHECK(head == "cp.async.bulk.wait_group");
+  CHECK_FALSE(table.find("cp.async.ca.shared.global", head).empty());
+  CHECK(head == "cp.async");
+  CHECK(table.find("frobnicate.u32", head).empty());
+  CHECK(table.nearest_head("mbarier.arrive") == "mbarrier.arrive");
+}
+
+}  // namespace
+}  // namespace ptxwire::ptx
