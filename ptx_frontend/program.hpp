@@ -25,7 +25,7 @@ struct Slot {
   enum class Kind : uint8_t { none, reg, predicate, constant, sink };
   uint16_t index = 0;
   Kind kind = Kind::none;
-  bool negated : 1 = false;  ///< predicate sources: !p
+  bool negated : 1 = false;  ///< predicate sources: !p (the source may be a constant, except as a guard)
   uint8_t rows : 3 = 1;      ///< registers: rows of the register itself (1, 2 or 4), which `ld`, `st` and `cvt` allow to be
                              ///< wider than the instruction's type; an address register of one row is a 32-bit address
   [[nodiscard]] bool present() const { return kind != Kind::none; }

@@ -95,17 +95,19 @@ void FunctionLowering::drop_unwritten_reads() {
   for (uint32_t i = 0; i < count; ++i)
     for_each_definition(code_, i, [&](VirtualRegister r) { written[r] = true; });
   std::vector<VirtualRegister> cleared;
+  for (uint32_t i = 0; i < count; ++i) {
+    const VirtualRegister guard = code_.operands[i].guard;
+    if (guard == kNoRegister || written[guard]) continue;
+    cleared.push_back(guard);
+    written[guard] = true;
+  }
   const auto replace = [&](Slot& slot, VirtualRegister& r) {
     if (r == kNoRegister || written[r]) return;
-    if (code_.classes[r] == RegisterClass::predicate) {
-      cleared.push_back(r);
-      written[r] = true;
-      return;
-    }
+    const bool negated = slot.negated;
     slot = constants_.slot(0);
+    slot.negated = negated;
     r = kNoRegister;
   };
-  for (uint32_t i = 0; i < count; ++i) replace(code_.ops[i].guard, code_.operands[i].guard);
   for (uint32_t i = 0; i < count; ++i)
     for (size_t k = 0; k < code_.ops[i].src.size(); ++k)
       replace(code_.ops[i].src[k], code_.operands[i].src[k]);

@@ -82,6 +82,7 @@ class LoopFinder {
   std::vector<PollLoop> run() {
     std::vector<PollLoop> loops;
     const DominatorOrder order(immediate_dominators(graph_.successors, 0), 0);
+    order_ = &order;
     for (uint32_t header = 0; header < graph_.blocks.size(); ++header) {
       uint32_t latch = kNoVertex;
       uint32_t back_edges = 0;
@@ -91,8 +92,9 @@ class LoopFinder {
         ++back_edges;
       }
       if (back_edges != 1 || code_.ops[graph_.blocks[latch].end - 1].opcode != Opcode::bra) continue;
-      if (collect(header, latch) && only_polls() && is_innermost(header))
-        loops.push_back(describe(header, latch));
+      if (!collect(header, latch) || !only_polls() || !is_innermost(header)) continue;
+      const std::vector<VirtualRegister> state = carried_state(header);
+      if (!counts_turns(state, latch)) loops.push_back(describe(header, latch, state));
     }
     return loops;
   }
@@ -182,22 +184,62 @@ class LoopFinder {
     return tainted;
   }
 
-  [[nodiscard]] PollLoop describe(uint32_t header, uint32_t latch) const {
-    PollLoop loop;
-    loop.header = graph_.blocks[header].begin;
-    loop.back_edge = graph_.blocks[latch].end - 1;
+  /// Registers written in the loop and live at its top, without those that only follow a clock.
+  [[nodiscard]] std::vector<VirtualRegister> carried_state(uint32_t header) const {
     const std::vector<VirtualRegister> from_clock = clock_registers();
+    const uint32_t top = 2 * graph_.blocks[header].begin;
     std::vector<VirtualRegister> carried;
     for_each_op([&](uint32_t i) {
-      loop.reads_clock = loop.reads_clock || code_.operands[i].reads_clock;
       for_each_definition(code_, i, [&](VirtualRegister r) {
         const bool excluded = std::find(from_clock.begin(), from_clock.end(), r) != from_clock.end();
-        if (!excluded && is_live_at(intervals_, r, 2 * loop.header)) carried.push_back(r);
+        if (!excluded && is_live_at(intervals_, r, top)) carried.push_back(r);
       });
     });
     std::sort(carried.begin(), carried.end());
     carried.erase(std::unique(carried.begin(), carried.end()), carried.end());
-    for (const VirtualRegister r : carried) loop.state.push_back(slot_of(r));
+    return carried;
+  }
+
+  /// The op that writes `r` once in every turn, whatever way it takes; kNoVertex if there is none.
+  [[nodiscard]] uint32_t only_writer(VirtualRegister r, uint32_t latch) const {
+    uint32_t writer = kNoVertex, writers = 0;
+    for_each_op([&](uint32_t i) {
+      for_each_definition(code_, i, [&](VirtualRegister written) {
+        if (written != r) return;
+        writer = i;
+        ++writers;
+      });
+    });
+    if (writers != 1 || code_.ops[writer].guard.present()) return kNoVertex;
+    return order_->dominates(graph_.block_of_op[writer], latch) ? writer : kNoVertex;
+  }
+
+  /// True if a state register is the sum of itself and a constant in every turn, possibly by way of moves.
+  [[nodiscard]] bool counts_turns(const std::vector<VirtualRegister>& state, uint32_t latch) const {
+    constexpr int kMoves = 4;
+    return std::any_of(state.begin(), state.end(), [&](VirtualRegister counter) {
+      VirtualRegister r = counter;
+      for (int moves = 0; moves <= kMoves; ++moves) {
+        const uint32_t writer = only_writer(r, latch);
+        if (writer == kNoVertex) return false;
+        const Op& op = code_.ops[writer];
+        const auto& sources = code_.operands[writer].src;
+        const bool step = op.opcode == Opcode::add || op.opcode == Opcode::sub;
+        if (step) return sources[0] == counter && op.src[1].kind == Slot::Kind::constant;
+        if (op.opcode != Opcode::mov || sources[0] == kNoRegister) return false;
+        r = sources[0];
+      }
+      return false;
+    });
+  }
+
+  [[nodiscard]] PollLoop describe(uint32_t header, uint32_t latch,
+                                  const std::vector<VirtualRegister>& state) const {
+    PollLoop loop;
+    loop.header = graph_.blocks[header].begin;
+    loop.back_edge = graph_.blocks[latch].end - 1;
+    for_each_op([&](uint32_t i) { loop.reads_clock = loop.reads_clock || code_.operands[i].reads_clock; });
+    for (const VirtualRegister r : state) loop.state.push_back(slot_of(r));
     for (const uint32_t block : body_) {
       const BasicBlock& range = graph_.blocks[block];
       if (!loop.body.empty() && loop.body.back().second == range.begin)
@@ -220,6 +262,7 @@ class LoopFinder {
   const ControlFlowGraph& graph_;
   const LiveIntervals& intervals_;
   const RegisterAllocation& allocation_;
+  const DominatorOrder* order_ = nullptr;
   std::vector<uint32_t> body_;  // blocks of the loop under test, ascending
 };
 

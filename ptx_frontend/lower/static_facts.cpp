@@ -71,8 +71,9 @@ Facts convert_facts(const Op& op) {
   return {LatencyClass::conversion, 1};
 }
 
-/// Ordered accesses come with the fence instructions that sm_90 code has around them: MEMBAR, ERRBAR and CGAERRBAR
-/// before a release, CCTL.IVALL after an acquire. A bulk copy wants its operands in uniform registers first.
+/// Ordered accesses come with the fence instructions that sm_90 code has around them: MEMBAR, ERRBAR and
+/// CGAERRBAR before a release, CCTL.IVALL after an acquire. A bulk copy wants its operands in uniform
+/// registers first.
 Facts memory_facts(const Op& op) {
   if (op.frame_relative && op.modifiers.sub_space == SubSpace::func) return {LatencyClass::alu, 1};
   const bool near = op.modifiers.space == Space::shared || op.modifiers.scope == Scope::cta;

@@ -124,20 +124,34 @@ TEST_CASE("poll loops: the time-out does not move the join behind the loop", "[c
 }
 
 TEST_CASE("poll loops: what a loop carries is its state, a clock is not", "[contract]") {
+  // An exponential back-off: the pause is carried from turn to turn and stays the same from some turn on.
   const Program program = lower_body(
-      "mov.u32 %r1, 0; mov.u64 %rd1, %clock64;\nLOOP:\nld.volatile.global.u32 %r2, [out];\nadd.s32 %r1, %r1, "
-      "1;\n"
-      "mov.u64 %rd1, %clock64;\nsetp.lt.u64 %p2, %rd1, 1000;\nsetp.ne.and.u32 %p1, %r2, 7, %p2;\n@%p1 bra "
-      "LOOP;\n"
-      "st.global.b32 [out], %r1; st.global.b64 [out+8], %rd1; ret;");
+      "mov.u32 %r1, 20; mov.u64 %rd1, %clock64;\nLOOP:\nld.volatile.global.u32 %r2, [out];\nnanosleep.u32 "
+      "%r1;\n"
+      "shl.b32 %r3, %r1, 1;\nmin.u32 %r1, %r3, 640;\nmov.u64 %rd1, %clock64;\nsetp.lt.u64 %p2, %rd1, 1000;\n"
+      "setp.ne.and.u32 %p1, %r2, 7, %p2;\n@%p1 bra LOOP;\nst.global.b32 [out], %r1; st.global.b64 [out+8], "
+      "%rd1; ret;");
   REQUIRE(program.poll_loops.size() == 1);
   const PollLoop& loop = program.poll_loops[0];
   REQUIRE(loop.state.size() == 1);
-  const Op& counter = only(program, Opcode::add);
+  const Op& pause = only(program, Opcode::min);
   CHECK(loop.state[0].kind == Slot::Kind::reg);
-  CHECK(loop.state[0].index == counter.dst[0].index);
+  CHECK(loop.state[0].index == pause.dst[0].index);
   CHECK(loop.state[0].rows == 1);
   CHECK(loop.reads_clock);
+}
+
+TEST_CASE("poll loops: a loop that counts its turns is none", "[contract]") {
+  const auto loops = [](const std::string& step) {
+    return lower_body("mov.u32 %r1, 0; mov.u32 %r4, 0;\nLOOP:\nld.volatile.global.u32 %r2, [out];\n" + step +
+                      "\nsetp.ne.u32 %p1, %r2, %r1;\n@%p1 bra LOOP;\nst.global.b32 [out], %r1; ret;")
+        .poll_loops.size();
+  };
+  CHECK(loops("add.s32 %r1, %r1, 1;") == 0);
+  CHECK(loops("add.s32 %r3, %r1, 4; mov.u32 %r1, %r3;") == 0);
+  CHECK(loops("@%p1 add.s32 %r1, %r1, 1;") == 1);  // not in every turn
+  CHECK(loops("add.s32 %r1, %r4, 1;") == 1);       // the same value in every turn
+  CHECK(loops("xor.b32 %r1, %r1, 1;") == 1);
 }
 
 TEST_CASE("poll loops: loops that do work are none", "[contract]") {

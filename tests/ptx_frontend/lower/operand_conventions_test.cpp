@@ -208,6 +208,11 @@ TEST_CASE("a predicate that is never written is cleared first", "[contract]") {
   CHECK(constant_value(program, clear.src[0]) == constant_value(program, clear.src[1]));
   CHECK(clear.dst[0].index == program.code[1].guard.index);
   CHECK(program.code[1].target == 1);
+  // As a source it is the constant 0.
+  const Program selected = lower_body("selp.b32 %r1, 1, 2, !%p1; st.global.b32 [out], %r1; ret;");
+  const Op& select = only(selected, Opcode::selp);
+  CHECK(constant_value(selected, select.src[2]) == 0);
+  CHECK(select.src[2].negated);
 }
 
 TEST_CASE("a huge register declaration costs nothing", "[contract]") {
