@@ -30,32 +30,31 @@ Expected<Scenario> scenario_of(const Job& job) {
   return scenario;
 }
 
-/// Turns the simulated time of the run at hand into a share of all runs. The whole is an estimate that serves
-/// the time left on a progress line and nothing else.
+/// Turns the simulated time of the run at hand into a share of the whole. The whole is an estimate that
+/// serves the time left on a progress line and nothing else.
 class ProgressEstimate {
  public:
   explicit ProgressEstimate(const Scenario& scenario) {
-    // Rows that leave a rank: distinct ranks of a token, counted generously as top-k; half of the CTAs send,
+    // Rows that leave a rank: about two thirds of top-k, as many go to the same rank; half of the CTAs send,
     // each some 40 GB/s where the links let it.
     const models::NvlinkParameters typical;
     const double links = typical.links_per_gpu * typical.link_bytes_per_second * 0.7;
     const double rate = std::min(links, 40e9 * std::max(1U, scenario.channels()));
     const double rows = static_cast<double>(scenario.tokens) * std::min(scenario.topk, scenario.ranks) * 0.66;
-    expected_us_ = 30 + rows * static_cast<double>(scenario.row_bytes()) / rate * 1e6;
-    runs_ = std::max(1U, scenario.calls);
+    const double call_us = 30 + rows * static_cast<double>(scenario.row_bytes()) / rate * 1e6;
+    expected_us_ = call_us * std::max(1U, scenario.calls);
   }
 
   /// Never goes back, never reaches 1.
   double share(Picoseconds now) {
-    if (now < last_) ++run_;
+    if (now < last_) earlier_us_ += last_.us();  // the calls are split over several runs
     last_ = now;
-    const double in_run = std::min(now.us() / expected_us_, 0.98);
-    share_ = std::max(share_, std::min((run_ + in_run) / runs_, 0.98));
+    share_ = std::max(share_, std::min((earlier_us_ + now.us()) / expected_us_, 0.98));
     return share_;
   }
 
  private:
-  double expected_us_ = 1, runs_ = 1, run_ = 0, share_ = 0;
+  double expected_us_ = 1, earlier_us_ = 0, share_ = 0;
   Picoseconds last_{};
 };
 
