@@ -41,9 +41,9 @@ LaneOp select_lane_op(const ptx::Op& op, LaneVariant variant) {
                                            lanes_baseline::select_compare, lanes_baseline::select_float,
                                            lanes_baseline::select_half,    lanes_baseline::select_convert,
                                            lanes_baseline::select_warp};
-  static constexpr Selector kAvx2[] = {lanes_avx2::select_logic, lanes_avx2::select_integer,
+  static constexpr Selector kAvx2[] = {lanes_avx2::select_logic,   lanes_avx2::select_integer,
                                        lanes_avx2::select_compare, lanes_avx2::select_float,
-                                       lanes_avx2::select_half, lanes_avx2::select_convert,
+                                       lanes_avx2::select_half,    lanes_avx2::select_convert,
                                        lanes_avx2::select_warp};
   return variant == LaneVariant::avx2 ? first_of(kAvx2, op) : first_of(kBaseline, op);
 }

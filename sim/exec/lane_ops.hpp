@@ -10,8 +10,8 @@
 namespace ptxwire::sim {
 
 /// Where an op finds its operands; the core fills it before the call.
-/// Operands of up to 32 bits are uint32_t[32], 64-bit ones uint64_t[32], b128 ones two uint64_t[32] (low, high).
-/// 8- and 16-bit readers use the low bits of a row only, so the bits above them never matter.
+/// Operands of up to 32 bits are uint32_t[32], 64-bit ones uint64_t[32], b128 ones two uint64_t[32] (low,
+/// high). 8- and 16-bit readers use the low bits of a row only, so the bits above them never matter.
 struct LaneFrame {
   uint32_t* rows = nullptr;               ///< register rows of the function: row i starts at rows + 32*i
   uint32_t* predicates = nullptr;         ///< one lane mask per predicate register

@@ -1,7 +1,8 @@
-// Time of one warp operation: 32 lanes, fully active unless the name says "partial". One case per operation class, and
-// the operations that communication kernels execute most.
+// Time of one warp operation: 32 lanes, fully active unless the name says "partial". One case per operation
+// class, and the operations that communication kernels execute most.
 #include <benchmark/benchmark.h>
 
+#include <array>
 #include <cstring>
 #include <functional>
 #include <vector>
@@ -43,7 +44,8 @@ void run(benchmark::State& state, const Case& c, LaneVariant variant, uint32_t a
     state.SkipWithError("no semantics");
     return;
   }
-  std::vector<uint32_t> rows(32 * 32), constants32(64), predicates(8, 0x0ff00ff0);
+  alignas(64) std::array<uint32_t, 32 * 32> rows;
+  std::vector<uint32_t> constants32(64), predicates(8, 0x0ff00ff0);
   std::vector<uint64_t> constants64(64);
   for (size_t i = 0; i < rows.size(); ++i) {
     const float value = 1.0f + static_cast<float>(i % 97);
@@ -69,7 +71,8 @@ const std::vector<Case> kCases = {
     {"shl.b32", Opcode::shl, Type::b32, {}},
     {"shl.b64", Opcode::shl, Type::b64, {}},
     {"and.b32", Opcode::and_op, Type::b32, {}},
-    {"prmt.b32 0x0123", Opcode::prmt, Type::b32, [](ptx::Op& op) { op.src[2] = slot(Slot::Kind::constant, 0); }},
+    {"prmt.b32 0x0123", Opcode::prmt, Type::b32,
+     [](ptx::Op& op) { op.src[2] = slot(Slot::Kind::constant, 0); }},
     {"selp.b32", Opcode::selp, Type::b32, [](ptx::Op& op) { op.src[2] = slot(Slot::Kind::predicate, 1); }},
     {"setp.lt.s32", Opcode::setp, Type::s32,
      [](ptx::Op& op) {
@@ -118,7 +121,8 @@ const std::vector<Case> kCases = {
        op.modifiers.source_type = Type::e4m3x2;
        op.modifiers.rounding = ptx::Rounding::rn;
      }},
-    {"shfl.sync.bfly.b32", Opcode::shfl, Type::b32, [](ptx::Op& op) { op.modifiers.shuffle = ptx::ShuffleMode::bfly; }},
+    {"shfl.sync.bfly.b32", Opcode::shfl, Type::b32,
+     [](ptx::Op& op) { op.modifiers.shuffle = ptx::ShuffleMode::bfly; }},
     {"vote.sync.all.pred", Opcode::vote, Type::pred,
      [](ptx::Op& op) {
        op.modifiers.vote = ptx::VoteMode::all;
@@ -135,7 +139,8 @@ int main(int argc, char** argv) {
     if (!sim::lane_variant_available(variant)) continue;
     const std::string suffix = variant == LaneVariant::avx2 ? "/avx2" : "/baseline";
     for (const Case& c : kCases) {
-      benchmark::RegisterBenchmark((c.name + suffix).c_str(), [&c, variant](benchmark::State& s) { run(s, c, variant, ~0u); });
+      benchmark::RegisterBenchmark((c.name + suffix).c_str(),
+                                   [&c, variant](benchmark::State& s) { run(s, c, variant, ~0u); });
     }
     benchmark::RegisterBenchmark(("add.s32 partial" + suffix).c_str(),
                                  [variant](benchmark::State& s) { run(s, kCases[1], variant, 0x5a0f33c1u); });

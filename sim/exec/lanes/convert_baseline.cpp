@@ -2,9 +2,13 @@
 
 namespace ptxwire::sim::lanes_baseline {
 namespace {
+
 #include "sim/exec/lanes/lane_access.inc"
+
 #include "sim/exec/lanes/float_access.inc"
+
 #include "sim/exec/lanes/convert_ops.inc"
+
 }  // namespace
 
 LaneOp select_convert(const ptx::Op& op) { return select_convert_form(op); }

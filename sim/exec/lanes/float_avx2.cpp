@@ -4,10 +4,15 @@
 
 namespace ptxwire::sim::lanes_avx2 {
 namespace {
+
 constexpr bool kHasFma = true;
+
 #include "sim/exec/lanes/lane_access.inc"
+
 #include "sim/exec/lanes/float_access.inc"
+
 #include "sim/exec/lanes/float_ops.inc"
+
 }  // namespace
 
 LaneOp select_float(const ptx::Op& op) { return select_float_form(op); }

@@ -2,8 +2,11 @@
 
 namespace ptxwire::sim::lanes_avx2 {
 namespace {
+
 #include "sim/exec/lanes/lane_access.inc"
+
 #include "sim/exec/lanes/integer_ops.inc"
+
 }  // namespace
 
 LaneOp select_integer(const ptx::Op& op) {

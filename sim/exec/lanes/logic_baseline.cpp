@@ -2,8 +2,11 @@
 
 namespace ptxwire::sim::lanes_baseline {
 namespace {
+
 #include "sim/exec/lanes/lane_access.inc"
+
 #include "sim/exec/lanes/logic_ops.inc"
+
 }  // namespace
 
 LaneOp select_logic(const ptx::Op& op) { return select_logic_form(op); }

@@ -1,4 +1,5 @@
-// The selectors of each group of operations, once per build. Every function returns nullptr for forms it does not own.
+// The selectors of each group of operations, once per build. Every function returns nullptr for forms it does
+// not own.
 #pragma once
 
 #include <cstdint>

@@ -2,8 +2,11 @@
 
 namespace ptxwire::sim::lanes_avx2 {
 namespace {
+
 #include "sim/exec/lanes/lane_access.inc"
+
 #include "sim/exec/lanes/warp_ops.inc"
+
 }  // namespace
 
 LaneOp select_warp(const ptx::Op& op) { return select_warp_form(op); }

@@ -19,7 +19,9 @@ Dyadic operator+(const Dyadic& a, const Dyadic& b) {
   const auto [x, y] = aligned(a, b);
   return {x + y, std::min(a.exponent, b.exponent)};
 }
-Dyadic operator*(const Dyadic& a, const Dyadic& b) { return {a.mantissa * b.mantissa, a.exponent + b.exponent}; }
+Dyadic operator*(const Dyadic& a, const Dyadic& b) {
+  return {a.mantissa * b.mantissa, a.exponent + b.exponent};
+}
 Dyadic operator-(const Dyadic& a) { return {-a.mantissa, a.exponent}; }
 int compare(const Dyadic& a, const Dyadic& b) {
   const auto [x, y] = aligned(a, b);
@@ -65,15 +67,26 @@ uint64_t round_into(const BinaryFormat& format, Rounding rounding, bool negative
     ulp = at_power_of_two ? Dyadic{step_below.mantissa * 2, step_below.exponent} : step_below;
     const int half = magnitude_against(low + Dyadic{ulp.mantissa, ulp.exponent - 1});
     switch (rounding) {
-      case Rounding::rz: up = false; break;
-      case Rounding::rm: up = negative; break;
-      case Rounding::rp: up = !negative; break;
-      case Rounding::rna: up = half >= 0; break;
-      default: up = half > 0 || (half == 0 && (lower & 1) != 0); break;
+      case Rounding::rz:
+        up = false;
+        break;
+      case Rounding::rm:
+        up = negative;
+        break;
+      case Rounding::rp:
+        up = !negative;
+        break;
+      case Rounding::rna:
+        up = half >= 0;
+        break;
+      default:
+        up = half > 0 || (half == 0 && (lower & 1) != 0);
+        break;
     }
   }
   uint64_t pattern = lower + (up ? 1 : 0);
-  if (pattern > format.largest()) pattern = saturate || !format.has_infinity ? format.largest() : format.infinity();
+  if (pattern > format.largest())
+    pattern = saturate || !format.has_infinity ? format.largest() : format.infinity();
   return pattern | (negative ? format.sign_bit() : 0);
 }
 
@@ -88,16 +101,16 @@ std::vector<uint64_t> float_corners(const BinaryFormat& format) {
   const uint64_t one = ((uint64_t{1} << (format.exponent_bits - 1)) - 1) << format.mantissa_bits;
   const uint64_t ulp_step = uint64_t{1} << format.mantissa_bits;  // a factor of two
   std::vector<uint64_t> positive = {0,
-                                    1,                      // least subnormal
+                                    1,  // least subnormal
                                     2,
-                                    ulp_step - 1,           // largest subnormal
-                                    ulp_step,               // least normal
+                                    ulp_step - 1,  // largest subnormal
+                                    ulp_step,      // least normal
                                     ulp_step + 1,
-                                    one - ulp_step,         // 0.5
+                                    one - ulp_step,  // 0.5
                                     one - 1,
                                     one,
                                     one + 1,
-                                    one + ulp_step / 2,     // 1.5
+                                    one + ulp_step / 2,  // 1.5
                                     one + 2 * ulp_step + 3,
                                     one + static_cast<uint64_t>(format.mantissa_bits) * ulp_step,  // ulp is 1
                                     one + static_cast<uint64_t>(format.mantissa_bits + 1) * ulp_step + 1,
@@ -105,7 +118,7 @@ std::vector<uint64_t> float_corners(const BinaryFormat& format) {
                                     format.largest(),
                                     format.largest() - 1};
   if (format.has_infinity) positive.push_back(format.infinity());
-  positive.push_back(format.sign_bit() - 1);  // NaN
+  positive.push_back(format.sign_bit() - 1);                           // NaN
   if (format.has_infinity) positive.push_back(format.infinity() + 1);  // signalling NaN
   std::vector<uint64_t> corners = positive;
   for (const uint64_t pattern : positive) corners.push_back(pattern | format.sign_bit());

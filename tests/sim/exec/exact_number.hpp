@@ -1,5 +1,6 @@
-// Exact arithmetic for expected values: dyadic numbers of any size, and rounding into a binary format by its definition:
-// find the two neighbouring representable values, compare the exact number with them and with their middle.
+// Exact arithmetic for expected values: dyadic numbers of any size, and rounding into a binary format by its
+// definition: find the two neighbouring representable values, compare the exact number with them and with
+// their middle.
 #pragma once
 
 #pragma GCC diagnostic push
@@ -43,17 +44,19 @@ struct BinaryFormat {
   /// Exact value of a finite pattern.
   [[nodiscard]] Dyadic value(uint64_t pattern) const;
 };
-inline constexpr BinaryFormat kDouble{11, 52, true}, kFloat{8, 23, true}, kTensorFloat{8, 10, true}, kHalf{5, 10, true},
-    kBrainFloat{8, 7, true}, kE4m3Format{4, 3, false}, kE5m2Format{5, 2, true};
+inline constexpr BinaryFormat kDouble{11, 52, true}, kFloat{8, 23, true}, kTensorFloat{8, 10, true},
+    kHalf{5, 10, true}, kBrainFloat{8, 7, true}, kE4m3Format{4, 3, false}, kE5m2Format{5, 2, true};
 
-/// Rounds a number of known sign whose magnitude is known only by comparison: magnitude_against(r) is the sign of
-/// |x| - r. Overflow gives infinity or, with `saturate`, the largest finite value.
+/// Rounds a number of known sign whose magnitude is known only by comparison: magnitude_against(r) is the
+/// sign of |x| - r. Overflow gives infinity or, with `saturate`, the largest finite value.
 uint64_t round_into(const BinaryFormat& format, ptx::Rounding rounding, bool negative,
                     const std::function<int(const Dyadic&)>& magnitude_against, bool saturate = false);
 /// Rounds an exact nonzero number; zero gives +0.
-uint64_t round_into(const BinaryFormat& format, ptx::Rounding rounding, const Dyadic& x, bool saturate = false);
+uint64_t round_into(const BinaryFormat& format, ptx::Rounding rounding, const Dyadic& x,
+                    bool saturate = false);
 
-/// The patterns that arithmetic trips over: zeros, subnormals, powers of two, ties, extremes, infinities, NaNs.
+/// The patterns that arithmetic trips over: zeros, subnormals, powers of two, ties, extremes, infinities,
+/// NaNs.
 std::vector<uint64_t> float_corners(const BinaryFormat& format);
 
 /// x + y, x * y, x * y + z, x / y, sqrt(x) in `format`, by IEEE 754; any NaN result is returned as `nan`.

@@ -29,11 +29,13 @@ void write(Warp& warp, Slot slot, unsigned bits, int lane, uint64_t value) {
   } else {
     // Bits above a narrow value are unspecified: whatever they hold must not matter.
     const uint32_t above = bits < 32 ? kFiller << bits : 0;
-    warp.rows[static_cast<size_t>(32 * slot.index + lane)] = static_cast<uint32_t>(value & mask_of(bits)) | above;
+    warp.rows[static_cast<size_t>(32 * slot.index + lane)] =
+        static_cast<uint32_t>(value & mask_of(bits)) | above;
   }
 }
 
-std::string describe(const std::string& name, const Operands& operands, size_t count, uint64_t got, uint64_t want) {
+std::string describe(const std::string& name, const Operands& operands, size_t count, uint64_t got,
+                     uint64_t want) {
   std::ostringstream text;
   text << name << std::hex;
   for (size_t i = 0; i < count; ++i) text << (i == 0 ? "(0x" : ", 0x") << operands[i];
@@ -54,7 +56,8 @@ std::string run_batch(const Op& op, LaneOp lane_op, const Batch& batch, uint32_t
   const Slot destination = op.dst[0];
   for (int lane = 0; lane < 32; ++lane) write(warp, destination, batch.widths.destination, lane, kFiller);
   for (size_t s = 0; s < batch.widths.sources.size(); ++s) {
-    for (int lane = 0; lane < 32; ++lane) write(warp, op.src[s], batch.widths.sources[s], lane, batch.cases[lane][s]);
+    for (int lane = 0; lane < 32; ++lane)
+      write(warp, op.src[s], batch.widths.sources[s], lane, batch.cases[lane][s]);
   }
   const Warp before = warp;
   lane_op(op, warp.frame(), active);
@@ -62,7 +65,8 @@ std::string run_batch(const Op& op, LaneOp lane_op, const Batch& batch, uint32_t
     const bool is_active = (active >> lane & 1) != 0;
     const unsigned bits = batch.widths.destination;
     const uint64_t got = read(warp, destination, bits, lane);
-    const uint64_t want = is_active ? batch.expected[static_cast<size_t>(lane)] : read(before, destination, bits, lane);
+    const uint64_t want =
+        is_active ? batch.expected[static_cast<size_t>(lane)] : read(before, destination, bits, lane);
     if (got != want) {
       const std::string where = is_active ? batch.name : batch.name + ", inactive lane";
       return describe(where, batch.cases[lane], batch.widths.sources.size(), got, want);
@@ -136,7 +140,8 @@ void check(const std::string& name, Op op, const Widths& widths, const std::vect
            const Reference& reference) {
   op.dst[0] = widths.destination == 1 ? predicate(0) : reg(0, widths.destination);
   for (size_t s = 0; s < widths.sources.size(); ++s) {
-    op.src[s] = widths.sources[s] == 1 ? predicate(static_cast<int>(1 + s)) : reg(kSourceRow[s], widths.sources[s]);
+    op.src[s] =
+        widths.sources[s] == 1 ? predicate(static_cast<int>(1 + s)) : reg(kSourceRow[s], widths.sources[s]);
   }
   std::vector<Operands> padded = cases;
   while (padded.size() % 32 != 0) padded.push_back(cases[padded.size() % cases.size()]);
@@ -180,13 +185,15 @@ std::vector<Operands> combine(const std::vector<std::vector<uint64_t>>& corners,
   }
   std::mt19937_64 generator(20240229);
   const bool small = std::getenv("PTXWIRE_TEST_SMALL") != nullptr;
-  for (size_t i = 0; i < (small ? random / 10 : random); ++i) cases.push_back({generator(), generator(), generator(), generator()});
+  for (size_t i = 0; i < (small ? random / 10 : random); ++i)
+    cases.push_back({generator(), generator(), generator(), generator()});
   return cases;
 }
 
 std::vector<uint64_t> integer_corners(unsigned bits) {
   const uint64_t all = mask_of(bits), top = uint64_t{1} << (bits - 1);
-  return {0, 1, 2, 3, 7, all, all - 1, top, top - 1, top + 1, all / 3, all / 5, all / 3 * 2, 0x1234567890abcdefull & all};
+  return {0,   1,       2,       3,       7,       all,         all - 1,
+          top, top - 1, top + 1, all / 3, all / 5, all / 3 * 2, 0x1234567890abcdefull & all};
 }
 
 }  // namespace ptxwire::sim::lane_test

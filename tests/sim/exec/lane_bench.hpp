@@ -1,5 +1,5 @@
-// Runs one lane operation over many operand tuples and compares every lane with a reference. Each tuple is tried in
-// every build the CPU can run, with all lanes and with some, and in place where the widths allow it.
+// Runs one lane operation over many operand tuples and compares every lane with a reference. Each tuple is
+// tried in every build the CPU can run, with all lanes and with some, and in place where the widths allow it.
 #pragma once
 
 #include <array>
@@ -33,7 +33,8 @@ std::vector<LaneVariant> variants();
 
 Op make_op(Opcode opcode, Type type, const std::function<void(ptx::Modifiers&)>& adjust = {});
 
-/// Compares the op with `reference` on all `cases`. A destination of 16 or 8 bits is compared in its low bits.
+/// Compares the op with `reference` on all `cases`. A destination of 16 or 8 bits is compared in its low
+/// bits.
 void check(const std::string& name, Op op, const Widths& widths, const std::vector<Operands>& cases,
            const Reference& reference);
 

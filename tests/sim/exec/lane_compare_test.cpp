@@ -18,30 +18,51 @@ bool holds(Compare compare, Relation r) {
   const bool less = r == Relation::less, equal = r == Relation::equal, greater = r == Relation::greater;
   const bool unordered = r == Relation::unordered;
   switch (compare) {
-    case Compare::eq: return equal;
-    case Compare::ne: return less || greater;
-    case Compare::lt: case Compare::lo: return less;
-    case Compare::le: case Compare::ls: return less || equal;
-    case Compare::gt: case Compare::hi: return greater;
-    case Compare::ge: case Compare::hs: return greater || equal;
-    case Compare::equ: return equal || unordered;
-    case Compare::neu: return less || greater || unordered;
-    case Compare::ltu: return less || unordered;
-    case Compare::leu: return less || equal || unordered;
-    case Compare::gtu: return greater || unordered;
-    case Compare::geu: return greater || equal || unordered;
-    case Compare::num: return !unordered;
-    case Compare::nan: return unordered;
-    case Compare::none: break;
+    case Compare::eq:
+      return equal;
+    case Compare::ne:
+      return less || greater;
+    case Compare::lt:
+    case Compare::lo:
+      return less;
+    case Compare::le:
+    case Compare::ls:
+      return less || equal;
+    case Compare::gt:
+    case Compare::hi:
+      return greater;
+    case Compare::ge:
+    case Compare::hs:
+      return greater || equal;
+    case Compare::equ:
+      return equal || unordered;
+    case Compare::neu:
+      return less || greater || unordered;
+    case Compare::ltu:
+      return less || unordered;
+    case Compare::leu:
+      return less || equal || unordered;
+    case Compare::gtu:
+      return greater || unordered;
+    case Compare::geu:
+      return greater || equal || unordered;
+    case Compare::num:
+      return !unordered;
+    case Compare::nan:
+      return unordered;
+    case Compare::none:
+      break;
   }
   return false;
 }
 
 Relation relate_integers(Type type, Compare compare, uint64_t a, uint64_t b) {
-  const bool below = compare == Compare::lo || compare == Compare::ls || compare == Compare::hi || compare == Compare::hs;
+  const bool below =
+      compare == Compare::lo || compare == Compare::ls || compare == Compare::hi || compare == Compare::hs;
   const unsigned bits = 8 * ptx::type_bytes(type);
   if (ptx::is_signed_integer(type) && !below) {
-    const uint64_t top = uint64_t{1} << (bits - 1);  // flipping the sign bit maps signed order to unsigned order
+    const uint64_t top =
+        uint64_t{1} << (bits - 1);  // flipping the sign bit maps signed order to unsigned order
     a ^= top;
     b ^= top;
   }
@@ -70,19 +91,23 @@ struct FloatType {
   BinaryFormat format;
   uint64_t one;
 };
-const FloatType kFloats[] = {{Type::f32, kFloat, 0x3f800000u}, {Type::f64, kDouble, 0}, {Type::f16, kHalf, 0x3c00},
+const FloatType kFloats[] = {{Type::f32, kFloat, 0x3f800000u},
+                             {Type::f64, kDouble, 0},
+                             {Type::f16, kHalf, 0x3c00},
                              {Type::bf16, kBrainFloat, 0x3f80}};
 
 }  // namespace
 
 TEST_CASE("compare: setp on integers, signed, unsigned and untyped", "[exec][lane]") {
-  for (const Type type : {Type::u16, Type::s16, Type::b16, Type::u32, Type::s32, Type::b32, Type::u64, Type::s64, Type::b64}) {
+  for (const Type type :
+       {Type::u16, Type::s16, Type::b16, Type::u32, Type::s32, Type::b32, Type::u64, Type::s64, Type::b64}) {
     const unsigned bits = 8 * ptx::type_bytes(type);
     const auto corners = integer_corners(bits);
     for (const Compare compare : kIntegerCompares) {
-      check("setp", make_op(Opcode::setp, type, [&](Modifiers& m) { m.compare = compare; }), {1, {bits, bits}},
-            combine({corners, corners}, 500),
-            [&](const Operands& x) { return uint64_t{holds(compare, relate_integers(type, compare, x[0], x[1]))}; });
+      check("setp", make_op(Opcode::setp, type, [&](Modifiers& m) { m.compare = compare; }),
+            {1, {bits, bits}}, combine({corners, corners}, 500), [&](const Operands& x) {
+              return uint64_t{holds(compare, relate_integers(type, compare, x[0], x[1]))};
+            });
     }
   }
 }
@@ -98,9 +123,10 @@ TEST_CASE("compare: setp on floats, ordered and unordered, with and without ftz"
           m.compare = compare;
           m.ftz = ftz;
         };
-        check("setp", make_op(Opcode::setp, type.type, modifiers), {1, {bits, bits}}, combine({corners, corners}, 500),
-              [&](const Operands& x) {
-                const uint64_t a = ftz ? flush(type.format, x[0]) : x[0], b = ftz ? flush(type.format, x[1]) : x[1];
+        check("setp", make_op(Opcode::setp, type.type, modifiers), {1, {bits, bits}},
+              combine({corners, corners}, 500), [&](const Operands& x) {
+                const uint64_t a = ftz ? flush(type.format, x[0]) : x[0],
+                               b = ftz ? flush(type.format, x[1]) : x[1];
                 return uint64_t{holds(compare, relate_floats(type.format, a, b))};
               });
       }
@@ -128,10 +154,14 @@ TEST_CASE("compare: the second predicate is the complement, both combined with a
         const uint32_t t = 0x0000ffff, c = negated ? ~third : third;  // lanes 0..15 are below 16
         const auto combined = [&](uint32_t value) {
           switch (bool_op) {
-            case BoolOp::and_op: return value & c;
-            case BoolOp::or_op: return value | c;
-            case BoolOp::xor_op: return value ^ c;
-            default: return value;
+            case BoolOp::and_op:
+              return value & c;
+            case BoolOp::or_op:
+              return value | c;
+            case BoolOp::xor_op:
+              return value ^ c;
+            default:
+              return value;
           }
         };
         CHECK(warp.predicates[0] == ((combined(t) & active) | (old_p & ~active)));
@@ -179,8 +209,8 @@ TEST_CASE("compare: set writes all ones or 1.0 in the destination type", "[exec]
         m.source_type = source.type;
         m.compare = Compare::ltu;
       };
-      check("set", make_op(Opcode::set, type, modifiers), {bits, {source_bits, source_bits}}, combine({corners, corners}, 200),
-            [&, expected = value](const Operands& x) {
+      check("set", make_op(Opcode::set, type, modifiers), {bits, {source_bits, source_bits}},
+            combine({corners, corners}, 200), [&, expected = value](const Operands& x) {
               return holds(Compare::ltu, relate_floats(source.format, x[0], x[1])) ? expected : 0;
             });
     }
@@ -190,20 +220,21 @@ TEST_CASE("compare: set writes all ones or 1.0 in the destination type", "[exec]
       m.bool_op = BoolOp::xor_op;
     };
     const auto corners = integer_corners(64);
-    check("set.xor", make_op(Opcode::set, type, modifiers), {bits, {64, 64, 1}}, combine({corners, corners, {0, 1}}, 200),
-          [&, expected = value](const Operands& x) {
+    check("set.xor", make_op(Opcode::set, type, modifiers), {bits, {64, 64, 1}},
+          combine({corners, corners, {0, 1}}, 200), [&, expected = value](const Operands& x) {
             const bool t = holds(Compare::ge, relate_integers(Type::s64, Compare::ge, x[0], x[1]));
             return t != (x[2] != 0) ? expected : 0;
           });
   }
   const auto corners = float_corners(kHalf);
-  for (const auto& [type, value] : {std::pair{Type::f16x2, uint64_t{0x3c00}}, std::pair{Type::u32, uint64_t{0xffff}}}) {
+  for (const auto& [type, value] :
+       {std::pair{Type::f16x2, uint64_t{0x3c00}}, std::pair{Type::u32, uint64_t{0xffff}}}) {
     const auto modifiers = [&](Modifiers& m) {
       m.source_type = Type::f16x2;
       m.compare = Compare::gt;
     };
-    check("set.f16x2", make_op(Opcode::set, type, modifiers), {32, {32, 32}}, combine({corners, corners}, 4000),
-          [&, expected = value](const Operands& x) {
+    check("set.f16x2", make_op(Opcode::set, type, modifiers), {32, {32, 32}},
+          combine({corners, corners}, 4000), [&, expected = value](const Operands& x) {
             const bool low = holds(Compare::gt, relate_floats(kHalf, x[0] & 0xffff, x[1] & 0xffff));
             const bool high = holds(Compare::gt, relate_floats(kHalf, x[0] >> 16, x[1] >> 16));
             return (low ? expected : 0) | (high ? expected << 16 : 0);

@@ -1,5 +1,5 @@
-// f32 and f64 arithmetic against exact numbers rounded by definition, and the approximate functions against their
-// stated errors.
+// f32 and f64 arithmetic against exact numbers rounded by definition, and the approximate functions against
+// their stated errors.
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstring>
@@ -33,7 +33,8 @@ uint64_t saturate(uint64_t x) {
   return x > 0x3f800000u ? 0x3f800000u : x;
 }
 
-/// Random floats whose exponents lie close together, so that sums cancel and round, and products reach subnormals.
+/// Random floats whose exponents lie close together, so that sums cancel and round, and products reach
+/// subnormals.
 std::vector<Operands> near_floats(size_t count) {
   std::mt19937_64 generator(99);
   std::vector<Operands> cases;
@@ -78,8 +79,10 @@ const Form kForms[] = {
     {"sub", Opcode::sub, 2,
      [](const IeeeArithmetic& f, const Operands& x) { return f.add(x[0], x[1] ^ f.format.sign_bit()); }},
     {"mul", Opcode::mul, 2, [](const IeeeArithmetic& f, const Operands& x) { return f.mul(x[0], x[1]); }},
-    {"fma", Opcode::fma, 3, [](const IeeeArithmetic& f, const Operands& x) { return f.fma(x[0], x[1], x[2]); }},
-    {"mad", Opcode::mad, 3, [](const IeeeArithmetic& f, const Operands& x) { return f.fma(x[0], x[1], x[2]); }},
+    {"fma", Opcode::fma, 3,
+     [](const IeeeArithmetic& f, const Operands& x) { return f.fma(x[0], x[1], x[2]); }},
+    {"mad", Opcode::mad, 3,
+     [](const IeeeArithmetic& f, const Operands& x) { return f.fma(x[0], x[1], x[2]); }},
     {"div", Opcode::div, 2, [](const IeeeArithmetic& f, const Operands& x) { return f.div(x[0], x[1]); }},
     {"sqrt", Opcode::sqrt, 1, [](const IeeeArithmetic& f, const Operands& x) { return f.sqrt(x[0]); }},
     {"rcp", Opcode::rcp, 1,
@@ -91,7 +94,8 @@ const Form kForms[] = {
 
 }  // namespace
 
-TEST_CASE("float: every rounding of add, sub, mul, fma, div, sqrt, rcp.f32 is the correct one", "[exec][lane]") {
+TEST_CASE("float: every rounding of add, sub, mul, fma, div, sqrt, rcp.f32 is the correct one",
+          "[exec][lane]") {
   for (const Form& form : kForms) {
     const auto cases = float_cases(form.sources);
     for (const Rounding rounding : kModes) {
@@ -126,8 +130,8 @@ TEST_CASE("float: .ftz flushes f32 inputs and results, .sat clamps", "[exec][lan
     }
   }
   const IeeeArithmetic f{kFloat, Rounding::rn, kNan32};
-  check("fma.sat", make_op(Opcode::fma, Type::f32, [](Modifiers& m) { m.sat = true; }), {32, {32, 32, 32}}, float_cases(3),
-        [&](const Operands& x) { return saturate(f.fma(x[0], x[1], x[2])); });
+  check("fma.sat", make_op(Opcode::fma, Type::f32, [](Modifiers& m) { m.sat = true; }), {32, {32, 32, 32}},
+        float_cases(3), [&](const Operands& x) { return saturate(f.fma(x[0], x[1], x[2])); });
 }
 
 TEST_CASE("float: abs, neg, copysign, min and max with signed zeros and NaN", "[exec][lane]") {
@@ -146,8 +150,8 @@ TEST_CASE("float: abs, neg, copysign, min and max with signed zeros and NaN", "[
             m.nan = nan;
             m.xor_sign = xor_sign;
           };
-          check(is_min ? "min" : "max", make_op(is_min ? Opcode::min : Opcode::max, Type::f32, modifiers), {32, {32, 32}},
-                cases, [&](const Operands& x) -> uint64_t {
+          check(is_min ? "min" : "max", make_op(is_min ? Opcode::min : Opcode::max, Type::f32, modifiers),
+                {32, {32, 32}}, cases, [&](const Operands& x) -> uint64_t {
                   uint64_t a = in(x[0]), b = in(x[1]);
                   const uint64_t sign = (a ^ b) & 0x80000000u;
                   if (xor_sign) a &= 0x7fffffffu, b &= 0x7fffffffu;
@@ -173,13 +177,23 @@ TEST_CASE("float: abs, neg, copysign, min and max with signed zeros and NaN", "[
         [](const Operands& x) { return (x[0] & kDouble.sign_bit()) | (x[1] & ~kDouble.sign_bit()); });
 }
 
-TEST_CASE("float: every rounding of f64 arithmetic is the correct one and keeps NaN payloads", "[exec][lane]") {
+TEST_CASE("float: every rounding of f64 arithmetic is the correct one and keeps NaN payloads",
+          "[exec][lane]") {
   const uint64_t quiet_bit = uint64_t{1} << 51;
   const uint64_t invalid = 0xfff8000000000000u;
   for (const Form& form : kForms) {
     std::vector<uint64_t> corners = float_corners(kDouble);
-    if (form.sources == 3) corners = {0, 1, 0x3ff0000000000000u, 0xbff0000000000001u, 0x7fefffffffffffffu, 0x0010000000000000u,
-                                      0x7ff0000000000000u, 0x7ff0000000000123u, 0x8000000000000000u, 0x3cb0000000000000u};
+    if (form.sources == 3)
+      corners = {0,
+                 1,
+                 0x3ff0000000000000u,
+                 0xbff0000000000001u,
+                 0x7fefffffffffffffu,
+                 0x0010000000000000u,
+                 0x7ff0000000000000u,
+                 0x7ff0000000000123u,
+                 0x8000000000000000u,
+                 0x3cb0000000000000u};
     const auto cases = combine(std::vector<std::vector<uint64_t>>(form.sources, corners), 300);
     for (const Rounding rounding : kModes) {
       const IeeeArithmetic f{kDouble, rounding, invalid};
@@ -194,8 +208,8 @@ TEST_CASE("float: every rounding of f64 arithmetic is the correct one and keeps 
   }
   const auto corners = float_corners(kDouble);
   for (const bool is_min : {false, true}) {
-    check("min/max.f64", make_op(is_min ? Opcode::min : Opcode::max, Type::f64), {64, {64, 64}}, combine({corners, corners}),
-          [&](const Operands& x) {
+    check("min/max.f64", make_op(is_min ? Opcode::min : Opcode::max, Type::f64), {64, {64, 64}},
+          combine({corners, corners}), [&](const Operands& x) {
             if (kDouble.is_nan(x[0])) return kDouble.is_nan(x[1]) ? x[0] | quiet_bit : x[1];
             if (kDouble.is_nan(x[1])) return x[0];
             const auto key = [](uint64_t p) {
@@ -214,21 +228,28 @@ TEST_CASE("float: every rounding of f64 arithmetic is the correct one and keeps 
 TEST_CASE("float: testp", "[exec][lane]") {
   using ptx::FloatTest;
   for (const auto& [type, format] : {std::pair{Type::f32, kFloat}, std::pair{Type::f64, kDouble}}) {
-    for (const FloatTest test : {FloatTest::finite, FloatTest::infinite, FloatTest::number, FloatTest::not_a_number,
-                                 FloatTest::normal, FloatTest::subnormal}) {
+    for (const FloatTest test : {FloatTest::finite, FloatTest::infinite, FloatTest::number,
+                                 FloatTest::not_a_number, FloatTest::normal, FloatTest::subnormal}) {
       const auto bits = static_cast<unsigned>(format.bits());
       check("testp", make_op(Opcode::testp, type, [&](Modifiers& m) { m.test = test; }), {1, {bits}},
             combine({float_corners(format)}), [test, f = format](const Operands& x) -> uint64_t {
               const bool nan = f.is_nan(x[0]), infinite = f.is_infinite(x[0]);
               const uint64_t exponent = x[0] & f.infinity();
               switch (test) {
-                case FloatTest::finite: return !nan && !infinite;
-                case FloatTest::infinite: return infinite;
-                case FloatTest::number: return !nan;
-                case FloatTest::not_a_number: return nan;
-                case FloatTest::normal: return f.is_zero(x[0]) || (exponent != 0 && !nan && !infinite);
-                case FloatTest::subnormal: return exponent == 0 && !f.is_zero(x[0]);
-                case FloatTest::none: break;
+                case FloatTest::finite:
+                  return !nan && !infinite;
+                case FloatTest::infinite:
+                  return infinite;
+                case FloatTest::number:
+                  return !nan;
+                case FloatTest::not_a_number:
+                  return nan;
+                case FloatTest::normal:
+                  return f.is_zero(x[0]) || (exponent != 0 && !nan && !infinite);
+                case FloatTest::subnormal:
+                  return exponent == 0 && !f.is_zero(x[0]);
+                case FloatTest::none:
+                  break;
               }
               return 0;
             });
@@ -259,19 +280,28 @@ TEST_CASE("float: approximate functions stay within the errors of the ISA", "[ex
   for (const LaneVariant variant : variants()) {
     double worst_log = 0, worst_exp_ulp = 0, worst_sin = 0, worst_root = 0, worst_tanh = 0;
     for (int i = 0; i < 4000; ++i) {
-      const float x = std::ldexp(static_cast<float>(generator() >> 40) + 1.0f, static_cast<int>(generator() % 200) - 120);
+      const float x =
+          std::ldexp(static_cast<float>(generator() >> 40) + 1.0f, static_cast<int>(generator() % 200) - 120);
       const long double root = 1.0L / sqrtl(x);
-      worst_root = std::max(worst_root, static_cast<double>(fabsl(apply(Opcode::rsqrt, x, variant) - root) / root));
+      worst_root =
+          std::max(worst_root, static_cast<double>(fabsl(apply(Opcode::rsqrt, x, variant) - root) / root));
       const long double log = log2l(x);
       const double log_error = static_cast<double>(fabsl(apply(Opcode::lg2, x, variant) - log));
-      worst_log = std::max(worst_log, x > 0.5f && x < 2.0f ? log_error : log_error / static_cast<double>(fabsl(log)));
+      worst_log =
+          std::max(worst_log, x > 0.5f && x < 2.0f ? log_error : log_error / static_cast<double>(fabsl(log)));
       const float y = static_cast<float>(static_cast<double>(generator() % 2000000) / 10000.0 - 100.0);
       const auto exact = static_cast<float>(exp2l(y));
-      worst_exp_ulp = std::max(worst_exp_ulp, std::abs(static_cast<double>(bits_of(apply(Opcode::ex2, y, variant))) - bits_of(exact)));
+      worst_exp_ulp =
+          std::max(worst_exp_ulp,
+                   std::abs(static_cast<double>(bits_of(apply(Opcode::ex2, y, variant))) - bits_of(exact)));
       const float angle = y / 16.0f;
-      worst_sin = std::max(worst_sin, static_cast<double>(fabsl(apply(Opcode::sin, angle, variant) - sinl(angle))));
-      worst_sin = std::max(worst_sin, static_cast<double>(fabsl(apply(Opcode::cos, angle, variant) - cosl(angle))));
-      if (y != 0) worst_tanh = std::max(worst_tanh, static_cast<double>(fabsl(apply(Opcode::tanh, y, variant) / tanhl(y) - 1)));
+      worst_sin =
+          std::max(worst_sin, static_cast<double>(fabsl(apply(Opcode::sin, angle, variant) - sinl(angle))));
+      worst_sin =
+          std::max(worst_sin, static_cast<double>(fabsl(apply(Opcode::cos, angle, variant) - cosl(angle))));
+      if (y != 0)
+        worst_tanh =
+            std::max(worst_tanh, static_cast<double>(fabsl(apply(Opcode::tanh, y, variant) / tanhl(y) - 1)));
     }
     CHECK(worst_root < std::exp2(-22.9));
     CHECK(worst_log < std::exp2(-22));
@@ -290,19 +320,41 @@ TEST_CASE("float: corner values of the approximate functions are those of the IS
     bool ftz = false;
   };
   const auto nan = static_cast<uint32_t>(kNan32);
-  const Row rows[] = {
-      {Opcode::rcp, -inf, 0x80000000u},  {Opcode::rcp, -0.0f, 0xff800000u},  {Opcode::rcp, 0.0f, 0x7f800000u},
-      {Opcode::rcp, inf, 0},             {Opcode::rcp, NAN, nan},            {Opcode::sqrt, -inf, nan},
-      {Opcode::sqrt, -1.0f, nan},        {Opcode::sqrt, -0.0f, 0x80000000u}, {Opcode::sqrt, inf, 0x7f800000u},
-      {Opcode::rsqrt, -inf, nan},        {Opcode::rsqrt, -2.0f, nan},        {Opcode::rsqrt, -0.0f, 0xff800000u},
-      {Opcode::rsqrt, 0.0f, 0x7f800000u}, {Opcode::rsqrt, inf, 0},           {Opcode::sin, inf, nan},
-      {Opcode::sin, -0.0f, 0x80000000u}, {Opcode::cos, -inf, nan},           {Opcode::cos, -0.0f, kOne},
-      {Opcode::lg2, -inf, nan},          {Opcode::lg2, -1.0f, nan},          {Opcode::lg2, -0.0f, 0xff800000u},
-      {Opcode::lg2, inf, 0x7f800000u},   {Opcode::ex2, -inf, 0},             {Opcode::ex2, -0.0f, kOne},
-      {Opcode::ex2, inf, 0x7f800000u},   {Opcode::ex2, NAN, nan},            {Opcode::tanh, -inf, 0xbf800000u},
-      {Opcode::tanh, inf, kOne},         {Opcode::tanh, -0.0f, 0x80000000u}, {Opcode::tanh, subnormal, 0x007fffffu},
-      {Opcode::rcp, subnormal, 0x7f800000u, true}, {Opcode::lg2, -subnormal, 0xff800000u, true},
-      {Opcode::ex2, -127.0f, 0, true},   {Opcode::ex2, -127.0f, 0x00400000u}, {Opcode::rsqrt, subnormal, 0x7f800000u, true}};
+  const Row rows[] = {{Opcode::rcp, -inf, 0x80000000u},
+                      {Opcode::rcp, -0.0f, 0xff800000u},
+                      {Opcode::rcp, 0.0f, 0x7f800000u},
+                      {Opcode::rcp, inf, 0},
+                      {Opcode::rcp, NAN, nan},
+                      {Opcode::sqrt, -inf, nan},
+                      {Opcode::sqrt, -1.0f, nan},
+                      {Opcode::sqrt, -0.0f, 0x80000000u},
+                      {Opcode::sqrt, inf, 0x7f800000u},
+                      {Opcode::rsqrt, -inf, nan},
+                      {Opcode::rsqrt, -2.0f, nan},
+                      {Opcode::rsqrt, -0.0f, 0xff800000u},
+                      {Opcode::rsqrt, 0.0f, 0x7f800000u},
+                      {Opcode::rsqrt, inf, 0},
+                      {Opcode::sin, inf, nan},
+                      {Opcode::sin, -0.0f, 0x80000000u},
+                      {Opcode::cos, -inf, nan},
+                      {Opcode::cos, -0.0f, kOne},
+                      {Opcode::lg2, -inf, nan},
+                      {Opcode::lg2, -1.0f, nan},
+                      {Opcode::lg2, -0.0f, 0xff800000u},
+                      {Opcode::lg2, inf, 0x7f800000u},
+                      {Opcode::ex2, -inf, 0},
+                      {Opcode::ex2, -0.0f, kOne},
+                      {Opcode::ex2, inf, 0x7f800000u},
+                      {Opcode::ex2, NAN, nan},
+                      {Opcode::tanh, -inf, 0xbf800000u},
+                      {Opcode::tanh, inf, kOne},
+                      {Opcode::tanh, -0.0f, 0x80000000u},
+                      {Opcode::tanh, subnormal, 0x007fffffu},
+                      {Opcode::rcp, subnormal, 0x7f800000u, true},
+                      {Opcode::lg2, -subnormal, 0xff800000u, true},
+                      {Opcode::ex2, -127.0f, 0, true},
+                      {Opcode::ex2, -127.0f, 0x00400000u},
+                      {Opcode::rsqrt, subnormal, 0x7f800000u, true}};
   for (const LaneVariant variant : variants()) {
     for (const Row& row : rows) {
       CAPTURE(static_cast<int>(row.opcode), row.input, row.ftz);

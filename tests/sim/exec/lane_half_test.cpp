@@ -17,11 +17,13 @@ struct HalfType {
   BinaryFormat format;
   uint64_t one;
 };
-const HalfType kHalves[] = {{Type::f16, Type::f16x2, kHalf, 0x3c00}, {Type::bf16, Type::bf16x2, kBrainFloat, 0x3f80}};
+const HalfType kHalves[] = {{Type::f16, Type::f16x2, kHalf, 0x3c00},
+                            {Type::bf16, Type::bf16x2, kBrainFloat, 0x3f80}};
 
 uint64_t flush(const BinaryFormat& f, uint64_t x) { return (x & f.infinity()) == 0 ? x & f.sign_bit() : x; }
 
-/// Corner pairs, then operands whose exponents are close (rounding, cancellation) or far below (subnormal products).
+/// Corner pairs, then operands whose exponents are close (rounding, cancellation) or far below (subnormal
+/// products).
 std::vector<Operands> half_cases(const HalfType& type, size_t sources) {
   std::vector<uint64_t> corners = float_corners(type.format);
   if (sources == 3) {
@@ -47,11 +49,13 @@ std::vector<Operands> half_cases(const HalfType& type, size_t sources) {
 
 using Scalar = std::function<uint64_t(const Operands&)>;
 
-/// Checks the scalar form, then the packed one with the same function on both halves (the second half takes the next
-/// case's operands).
+/// Checks the scalar form, then the packed one with the same function on both halves (the second half takes
+/// the next case's operands).
 void check_half(const std::string& name, Opcode opcode, const HalfType& type, size_t sources,
-                const std::function<void(Modifiers&)>& modifiers, const std::vector<Operands>& cases, const Scalar& scalar) {
-  check(name, make_op(opcode, type.scalar, modifiers), {16, std::vector<unsigned>(sources, 16)}, cases, scalar);
+                const std::function<void(Modifiers&)>& modifiers, const std::vector<Operands>& cases,
+                const Scalar& scalar) {
+  check(name, make_op(opcode, type.scalar, modifiers), {16, std::vector<unsigned>(sources, 16)}, cases,
+        scalar);
   std::vector<Operands> packed;
   for (size_t i = 0; i < cases.size(); ++i) {
     Operands both{};
@@ -59,8 +63,8 @@ void check_half(const std::string& name, Opcode opcode, const HalfType& type, si
       both[s] = (cases[i][s] & 0xffff) | (cases[(i + 17) % cases.size()][s] & 0xffff) << 16;
     packed.push_back(both);
   }
-  check(name + " packed", make_op(opcode, type.packed, modifiers), {32, std::vector<unsigned>(sources, 32)}, packed,
-        [&](const Operands& x) {
+  check(name + " packed", make_op(opcode, type.packed, modifiers), {32, std::vector<unsigned>(sources, 32)},
+        packed, [&](const Operands& x) {
           Operands low{}, high{};
           for (size_t s = 0; s < sources; ++s) {
             low[s] = x[s] & 0xffff;
@@ -96,18 +100,22 @@ TEST_CASE("half: add, sub, mul and fma round once, to nearest even", "[exec][lan
           if (sat && x > type.one) x = type.one;
           return in(x);
         };
-        check_half("add", Opcode::add, type, 2, modifiers, two, [&](const Operands& x) { return out(f.add(in(x[0]), in(x[1]))); });
+        check_half("add", Opcode::add, type, 2, modifiers, two,
+                   [&](const Operands& x) { return out(f.add(in(x[0]), in(x[1]))); });
         check_half("sub", Opcode::sub, type, 2, modifiers, two,
                    [&](const Operands& x) { return out(f.add(in(x[0]), in(x[1]) ^ 0x8000)); });
-        check_half("mul", Opcode::mul, type, 2, modifiers, two, [&](const Operands& x) { return out(f.mul(in(x[0]), in(x[1]))); });
+        check_half("mul", Opcode::mul, type, 2, modifiers, two,
+                   [&](const Operands& x) { return out(f.mul(in(x[0]), in(x[1]))); });
         check_half("fma", Opcode::fma, type, 3, modifiers, three,
                    [&](const Operands& x) { return out(f.fma(in(x[0]), in(x[1]), in(x[2]))); });
       }
     }
-    check_half("fma.relu", Opcode::fma, type, 3, [](Modifiers& m) { m.relu = true; }, three, [&](const Operands& x) -> uint64_t {
-      const uint64_t result = f.fma(x[0], x[1], x[2]);
-      return type.format.is_nan(result) ? kNan16 : type.format.is_negative(result) ? 0 : result;
-    });
+    check_half(
+        "fma.relu", Opcode::fma, type, 3, [](Modifiers& m) { m.relu = true; }, three,
+        [&](const Operands& x) -> uint64_t {
+          const uint64_t result = f.fma(x[0], x[1], x[2]);
+          return type.format.is_nan(result) ? kNan16 : type.format.is_negative(result) ? 0 : result;
+        });
   }
 }
 
@@ -146,7 +154,8 @@ TEST_CASE("half: min and max with signed zeros, NaN and xorsign.abs", "[exec][la
                          const auto magnitude = static_cast<int64_t>(p & 0x7fff);
                          return (p & 0x8000) != 0 ? -magnitude - 1 : magnitude;
                        };
-                       const bool take_a = b_nan || (!a_nan && (is_min ? key(a) <= key(b) : key(a) >= key(b)));
+                       const bool take_a =
+                           b_nan || (!a_nan && (is_min ? key(a) <= key(b) : key(a) >= key(b)));
                        return xor_sign ? ((take_a ? a : b) & 0x7fff) | sign : take_a ? a : b;
                      });
         }
@@ -193,7 +202,9 @@ TEST_CASE("half: ex2 and tanh of every pattern stay within the errors of the ISA
           }
           if (f.is_infinite(x)) {
             const uint64_t one = form.type == Type::f16 ? 0x3c00 : 0x3f80;
-            const uint64_t expected = form.opcode == Opcode::tanh ? one | (x & 0x8000) : (x & 0x8000) != 0 ? 0 : f.infinity();
+            const uint64_t expected = form.opcode == Opcode::tanh ? one | (x & 0x8000)
+                                      : (x & 0x8000) != 0         ? 0
+                                                                  : f.infinity();
             corners_right = corners_right && y == expected;
             continue;
           }

@@ -15,7 +15,7 @@ struct IntegerType {
   unsigned bits;
   bool is_signed;
 };
-constexpr IntegerType kTypes[] = {{Type::u16, 16, false}, {Type::s16, 16, true}, {Type::u32, 32, false},
+constexpr IntegerType kTypes[] = {{Type::u16, 16, false}, {Type::s16, 16, true},  {Type::u32, 32, false},
                                   {Type::s32, 32, true},  {Type::u64, 64, false}, {Type::s64, 64, true}};
 
 /// The mathematical value of a bit pattern.
@@ -25,7 +25,9 @@ Wide value_of(const IntegerType& type, uint64_t bits) {
   const bool negative = type.is_signed && (bits >> (type.bits - 1) & 1) != 0;
   return negative ? value - (static_cast<Wide>(1) << type.bits) : value;
 }
-Wide lowest(const IntegerType& type) { return type.is_signed ? -(static_cast<Wide>(1) << (type.bits - 1)) : 0; }
+Wide lowest(const IntegerType& type) {
+  return type.is_signed ? -(static_cast<Wide>(1) << (type.bits - 1)) : 0;
+}
 Wide highest(const IntegerType& type) {
   return (static_cast<Wide>(1) << (type.is_signed ? type.bits - 1 : type.bits)) - 1;
 }
@@ -36,7 +38,8 @@ Wide clamp(Wide value, const IntegerType& type) {
   return value < lowest(type) ? lowest(type) : value > highest(type) ? highest(type) : value;
 }
 
-void check_binary(const std::string& name, const Op& op, const IntegerType& t, const std::function<Wide(Wide, Wide)>& f) {
+void check_binary(const std::string& name, const Op& op, const IntegerType& t,
+                  const std::function<Wide(Wide, Wide)>& f) {
   const auto corners = integer_corners(t.bits);
   check(name, op, {t.bits, {t.bits, t.bits}}, combine({corners, corners}),
         [&](const Operands& x) { return wrap(f(value_of(t, x[0]), value_of(t, x[1])), t.bits); });
@@ -44,15 +47,17 @@ void check_binary(const std::string& name, const Op& op, const IntegerType& t, c
 
 }  // namespace
 
-TEST_CASE("integer: add, sub, mul.lo and mul.hi are the low or high bits of the exact result", "[exec][lane]") {
+TEST_CASE("integer: add, sub, mul.lo and mul.hi are the low or high bits of the exact result",
+          "[exec][lane]") {
   for (const IntegerType& t : kTypes) {
     CAPTURE(static_cast<int>(t.type));
     check_binary("add", make_op(Opcode::add, t.type), t, [](Wide a, Wide b) { return a + b; });
     check_binary("sub", make_op(Opcode::sub, t.type), t, [](Wide a, Wide b) { return a - b; });
-    check_binary("mul.lo", make_op(Opcode::mul, t.type, [](Modifiers& m) { m.half = HalfSelect::lo; }), t,
-                 [](Wide a, Wide b) {
-                   return static_cast<Wide>(static_cast<unsigned __int128>(a) * static_cast<unsigned __int128>(b));
-                 });
+    check_binary(
+        "mul.lo", make_op(Opcode::mul, t.type, [](Modifiers& m) { m.half = HalfSelect::lo; }), t,
+        [](Wide a, Wide b) {
+          return static_cast<Wide>(static_cast<unsigned __int128>(a) * static_cast<unsigned __int128>(b));
+        });
   }
   for (const IntegerType& t : kTypes) {
     const Op op = make_op(Opcode::mul, t.type, [](Modifiers& m) { m.half = HalfSelect::hi; });
@@ -70,8 +75,10 @@ TEST_CASE("integer: add, sub, mul.lo and mul.hi are the low or high bits of the 
 TEST_CASE("integer: the 32-bit add.sat and sub.sat clamp to the range of s32", "[exec][lane]") {
   const IntegerType& t = kTypes[3];
   const auto saturate = [](Modifiers& m) { m.sat = true; };
-  check_binary("add.sat", make_op(Opcode::add, t.type, saturate), t, [&](Wide a, Wide b) { return clamp(a + b, t); });
-  check_binary("sub.sat", make_op(Opcode::sub, t.type, saturate), t, [&](Wide a, Wide b) { return clamp(a - b, t); });
+  check_binary("add.sat", make_op(Opcode::add, t.type, saturate), t,
+               [&](Wide a, Wide b) { return clamp(a + b, t); });
+  check_binary("sub.sat", make_op(Opcode::sub, t.type, saturate), t,
+               [&](Wide a, Wide b) { return clamp(a - b, t); });
 }
 
 TEST_CASE("integer: mul.wide and mad.wide double the width", "[exec][lane]") {
@@ -80,7 +87,8 @@ TEST_CASE("integer: mul.wide and mad.wide double the width", "[exec][lane]") {
     const auto wide = [](Modifiers& m) { m.half = HalfSelect::wide; };
     const IntegerType twice{Type::none, 2 * t.bits, t.is_signed};
     const auto corners = integer_corners(t.bits);
-    check("mul.wide", make_op(Opcode::mul, t.type, wide), {2 * t.bits, {t.bits, t.bits}}, combine({corners, corners}),
+    check("mul.wide", make_op(Opcode::mul, t.type, wide), {2 * t.bits, {t.bits, t.bits}},
+          combine({corners, corners}),
           [&](const Operands& x) { return wrap(value_of(t, x[0]) * value_of(t, x[1]), 2 * t.bits); });
     check("mad.wide", make_op(Opcode::mad, t.type, wide), {2 * t.bits, {t.bits, t.bits, 2 * t.bits}},
           combine({corners, corners, integer_corners(2 * t.bits)}), [&](const Operands& x) {
@@ -99,8 +107,9 @@ TEST_CASE("integer: mad.lo, mad.hi and mad.hi.sat", "[exec][lane]") {
           });
     check("mad.hi", make_op(Opcode::mad, t.type, [](Modifiers& m) { m.half = HalfSelect::hi; }),
           {t.bits, {t.bits, t.bits, t.bits}}, cases, [&](const Operands& x) {
-            const Wide product = t.is_signed ? value_of(t, x[0]) * value_of(t, x[1]) >> t.bits
-                                             : static_cast<Wide>(static_cast<unsigned __int128>(x[0]) * x[1] >> t.bits);
+            const Wide product =
+                t.is_signed ? value_of(t, x[0]) * value_of(t, x[1]) >> t.bits
+                            : static_cast<Wide>(static_cast<unsigned __int128>(x[0]) * x[1] >> t.bits);
             return wrap(product + static_cast<Wide>(x[2]), t.bits);
           });
   }
@@ -112,7 +121,8 @@ TEST_CASE("integer: mad.lo, mad.hi and mad.hi.sat", "[exec][lane]") {
   };
   check("mad.hi.sat.s32", make_op(Opcode::mad, Type::s32, high_saturated), {32, {32, 32, 32}},
         combine({corners, corners, corners}), [&](const Operands& x) {
-          return wrap(clamp((value_of(s32, x[0]) * value_of(s32, x[1]) >> 32) + value_of(s32, x[2]), s32), 32);
+          return wrap(clamp((value_of(s32, x[0]) * value_of(s32, x[1]) >> 32) + value_of(s32, x[2]), s32),
+                      32);
         });
 }
 
@@ -149,8 +159,8 @@ TEST_CASE("integer: mul24 and mad24 see 24 bits of their factors", "[exec][lane]
 TEST_CASE("integer: sad, div, rem, abs, neg, min, max", "[exec][lane]") {
   for (const IntegerType& t : kTypes) {
     const auto corners = integer_corners(t.bits);
-    check("sad", make_op(Opcode::sad, t.type), {t.bits, {t.bits, t.bits, t.bits}}, combine({corners, corners, corners}),
-          [&](const Operands& x) {
+    check("sad", make_op(Opcode::sad, t.type), {t.bits, {t.bits, t.bits, t.bits}},
+          combine({corners, corners, corners}), [&](const Operands& x) {
             const Wide difference = value_of(t, x[0]) - value_of(t, x[1]);
             return wrap(static_cast<Wide>(x[2]) + (difference < 0 ? -difference : difference), t.bits);
           });
@@ -160,10 +170,11 @@ TEST_CASE("integer: sad, div, rem, abs, neg, min, max", "[exec][lane]") {
     check_binary("min", make_op(Opcode::min, t.type), t, [](Wide a, Wide b) { return a < b ? a : b; });
     check_binary("max", make_op(Opcode::max, t.type), t, [](Wide a, Wide b) { return a < b ? b : a; });
     if (!t.is_signed) continue;
-    check("abs", make_op(Opcode::abs, t.type), {t.bits, {t.bits}}, combine({corners}), [&](const Operands& x) {
-      const Wide a = value_of(t, x[0]);
-      return wrap(a < 0 ? -a : a, t.bits);
-    });
+    check("abs", make_op(Opcode::abs, t.type), {t.bits, {t.bits}}, combine({corners}),
+          [&](const Operands& x) {
+            const Wide a = value_of(t, x[0]);
+            return wrap(a < 0 ? -a : a, t.bits);
+          });
     check("neg", make_op(Opcode::neg, t.type), {t.bits, {t.bits}}, combine({corners}),
           [&](const Operands& x) { return wrap(-value_of(t, x[0]), t.bits); });
   }
@@ -185,8 +196,10 @@ TEST_CASE("integer: pairs of 16-bit values and relu", "[exec][lane]") {
   const auto min0 = [](Wide a, Wide b) { return std::max<Wide>(0, a < b ? a : b); };
   const Widths widths{32, {32, 32}};
   const auto cases = combine({corners, corners});
-  check("add.u16x2", make_op(Opcode::add, Type::u16x2), widths, cases, on_halves(u16, [](Wide a, Wide b) { return a + b; }));
-  check("add.s16x2", make_op(Opcode::add, Type::s16x2), widths, cases, on_halves(s16, [](Wide a, Wide b) { return a + b; }));
+  check("add.u16x2", make_op(Opcode::add, Type::u16x2), widths, cases,
+        on_halves(u16, [](Wide a, Wide b) { return a + b; }));
+  check("add.s16x2", make_op(Opcode::add, Type::s16x2), widths, cases,
+        on_halves(s16, [](Wide a, Wide b) { return a + b; }));
   check("min.u16x2", make_op(Opcode::min, Type::u16x2), widths, cases, on_halves(u16, min));
   check("max.s16x2", make_op(Opcode::max, Type::s16x2), widths, cases, on_halves(s16, max));
   check("max.relu.s16x2", make_op(Opcode::max, Type::s16x2, relu), widths, cases, on_halves(s16, max0));
@@ -195,7 +208,8 @@ TEST_CASE("integer: pairs of 16-bit values and relu", "[exec][lane]") {
 }
 
 TEST_CASE("integer: carries chain through CC.CF, lane by lane", "[exec][lane]") {
-  // A 128-bit sum, difference and multiply-add from four, two and three instructions, against 128-bit arithmetic.
+  // A 128-bit sum, difference and multiply-add from four, two and three instructions, against 128-bit
+  // arithmetic.
   const auto corners = integer_corners(64);
   const std::vector<Operands> cases = combine({corners, corners, {1}, {~uint64_t{0}, 0}}, 320);
   for (const LaneVariant variant : variants()) {

@@ -1,4 +1,5 @@
-// The baseline and the AVX2 build of the same source give the same bits: random operands over every form there is.
+// The baseline and the AVX2 build of the same source give the same bits: random operands over every form
+// there is.
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <cstring>
@@ -14,18 +15,26 @@ using ptx::Modifiers;
 uint32_t interesting(std::mt19937_64& generator) {
   const auto noise = static_cast<uint32_t>(generator());
   switch (generator() % 6) {
-    case 0: return noise % 70;
-    case 1: return (noise & 0x807fffffu) | (110 + noise % 40) << 23;
-    case 2: return noise & 0x807fffffu;
-    case 3: return (noise & 0x83ff83ffu) | (noise % 31) << 26 | (noise % 29) << 10;
-    case 4: return 0u - noise % 70;
-    default: return noise;
+    case 0:
+      return noise % 70;
+    case 1:
+      return (noise & 0x807fffffu) | (110 + noise % 40) << 23;
+    case 2:
+      return noise & 0x807fffffu;
+    case 3:
+      return (noise & 0x83ff83ffu) | (noise % 31) << 26 | (noise % 29) << 10;
+    case 4:
+      return 0u - noise % 70;
+    default:
+      return noise;
   }
 }
 
 /// A random choice of every modifier that lane operations look at; most combinations have no semantics.
 Op random_op(std::mt19937_64& generator) {
-  const auto pick = [&](auto last) { return static_cast<decltype(last)>(generator() % (static_cast<uint64_t>(last) + 1)); };
+  const auto pick = [&](auto last) {
+    return static_cast<decltype(last)>(generator() % (static_cast<uint64_t>(last) + 1));
+  };
   const auto rarely = [&] { return generator() % 4 == 0; };
   Op op;
   op.opcode = pick(static_cast<Opcode>(static_cast<int>(Opcode::count) - 1));
@@ -63,7 +72,8 @@ Op random_op(std::mt19937_64& generator) {
   const bool predicate_sources = m.type == Type::pred || op.opcode == Opcode::vote;
   if (predicate_sources) op.src[0] = predicate(2, rarely());
   if (m.type == Type::pred) op.src[1] = predicate(3);
-  if (op.opcode == Opcode::setp || op.opcode == Opcode::set || op.opcode == Opcode::selp) op.src[2] = predicate(3);
+  if (op.opcode == Opcode::setp || op.opcode == Opcode::set || op.opcode == Opcode::selp)
+    op.src[2] = predicate(3);
   return op;
 }
 
@@ -93,7 +103,8 @@ TEST_CASE("lanes: the baseline and the AVX2 build agree bit for bit", "[exec][la
     if (!destination_fits(op)) continue;
     const LaneOp baseline = select_lane_op(op, LaneVariant::baseline);
     const LaneOp avx2 = select_lane_op(op, LaneVariant::avx2);
-    if ((baseline == nullptr) != (avx2 == nullptr)) FAIL("only one build has opcode " << static_cast<int>(op.opcode));
+    if ((baseline == nullptr) != (avx2 == nullptr))
+      FAIL("only one build has opcode " << static_cast<int>(op.opcode));
     if (baseline == nullptr) continue;
     Warp first;
     for (uint32_t& word : first.rows) word = interesting(generator);
@@ -104,20 +115,24 @@ TEST_CASE("lanes: the baseline and the AVX2 build agree bit for bit", "[exec][la
     }
     first.carry = static_cast<uint32_t>(generator());
     Warp second = first;
-    const uint32_t active = generator() % 3 == 0 ? 0xffffffffu : static_cast<uint32_t>(generator()) | 1u << generator() % 32;
+    const uint32_t active =
+        generator() % 3 == 0 ? 0xffffffffu : static_cast<uint32_t>(generator()) | 1u << generator() % 32;
     baseline(op, first.frame(), active);
     avx2(op, second.frame(), active);
     ++compared;
     seen[static_cast<size_t>(op.opcode)] = true;
     if (first.rows != second.rows || first.predicates != second.predicates || first.carry != second.carry) {
-      FAIL("opcode " << static_cast<int>(op.opcode) << " type " << static_cast<int>(op.modifiers.type) << " source type "
-                     << static_cast<int>(op.modifiers.source_type) << " rounding " << static_cast<int>(op.modifiers.rounding));
+      FAIL("opcode " << static_cast<int>(op.opcode) << " type " << static_cast<int>(op.modifiers.type)
+                     << " source type " << static_cast<int>(op.modifiers.source_type) << " rounding "
+                     << static_cast<int>(op.modifiers.rounding));
     }
   }
   // Everything that has lane semantics took part.
-  for (const Opcode opcode : {Opcode::mov, Opcode::add, Opcode::mad, Opcode::fma, Opcode::div, Opcode::cvt, Opcode::setp, Opcode::set,
-                              Opcode::lop3, Opcode::prmt, Opcode::shfl, Opcode::vote, Opcode::match, Opcode::redux, Opcode::elect,
-                              Opcode::ex2, Opcode::bfe, Opcode::bfi, Opcode::slct, Opcode::selp, Opcode::dp4a, Opcode::cvt_pack}) {
+  for (const Opcode opcode :
+       {Opcode::mov,   Opcode::add,   Opcode::mad,   Opcode::fma,     Opcode::div,  Opcode::cvt,
+        Opcode::setp,  Opcode::set,   Opcode::lop3,  Opcode::prmt,    Opcode::shfl, Opcode::vote,
+        Opcode::match, Opcode::redux, Opcode::elect, Opcode::ex2,     Opcode::bfe,  Opcode::bfi,
+        Opcode::slct,  Opcode::selp,  Opcode::dp4a,  Opcode::cvt_pack}) {
     CAPTURE(static_cast<int>(opcode));
     CHECK(seen[static_cast<size_t>(opcode)]);
   }

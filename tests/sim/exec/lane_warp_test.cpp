@@ -50,16 +50,29 @@ TEST_CASE("warp: shfl in every mode, with clamps, segments and predicates", "[ex
               int j = 0;
               bool in_range = false;
               switch (mode) {
-                case ShuffleMode::up: j = lane - bval; in_range = j >= max_lane; break;
-                case ShuffleMode::down: j = lane + bval; in_range = j <= max_lane; break;
-                case ShuffleMode::bfly: j = lane ^ bval; in_range = j <= max_lane; break;
-                default: j = min_lane | (bval & ~segmask); in_range = j <= max_lane; break;
+                case ShuffleMode::up:
+                  j = lane - bval;
+                  in_range = j >= max_lane;
+                  break;
+                case ShuffleMode::down:
+                  j = lane + bval;
+                  in_range = j <= max_lane;
+                  break;
+                case ShuffleMode::bfly:
+                  j = lane ^ bval;
+                  in_range = j <= max_lane;
+                  break;
+                default:
+                  j = min_lane | (bval & ~segmask);
+                  in_range = j <= max_lane;
+                  break;
               }
               if (!in_range) j = lane;
               if (bit(active, j)) right = right && warp.get32(0, lane) == 1000u + static_cast<uint32_t>(j);
               right = right && bit(warp.predicates[0], lane) == in_range;
             }
-            if (!right) FAIL("mode " << static_cast<int>(mode) << " c " << c << " b " << b << " active " << active);
+            if (!right)
+              FAIL("mode " << static_cast<int>(mode) << " c " << c << " b " << b << " active " << active);
           }
         }
       }
@@ -79,7 +92,8 @@ TEST_CASE("warp: vote and ballot, one or two groups of lanes", "[exec][lane]") {
               Warp warp;
               warp.predicates = {0x0f0f0f0f, votes};
               warp.set32(5, [&](int lane) { return members(split, active, lane); });
-              Op op = make_op(Opcode::vote, mode == VoteMode::ballot ? Type::b32 : Type::pred, [&](Modifiers& m) { m.vote = mode; });
+              Op op = make_op(Opcode::vote, mode == VoteMode::ballot ? Type::b32 : Type::pred,
+                              [&](Modifiers& m) { m.vote = mode; });
               op.dst[0] = mode == VoteMode::ballot ? reg(0) : predicate(0);
               op.src = {predicate(1, negated), reg(5)};
               const Warp before = warp;
@@ -94,7 +108,8 @@ TEST_CASE("warp: vote and ballot, one or two groups of lanes", "[exec][lane]") {
                 if (mode == VoteMode::ballot) {
                   right = warp.get32(0, lane) == (bit(active, lane) ? yes : before.get32(0, lane));
                 } else {
-                  right = bit(warp.predicates[0], lane) == (bit(active, lane) ? decision : bit(0x0f0f0f0f, lane));
+                  right =
+                      bit(warp.predicates[0], lane) == (bit(active, lane) ? decision : bit(0x0f0f0f0f, lane));
                 }
                 if (!right) FAIL("vote mode " << static_cast<int>(mode) << " lane " << lane);
               }
@@ -111,17 +126,21 @@ TEST_CASE("warp: match.any and match.all on 32 and 64 bits", "[exec][lane]") {
   using ptx::MatchMode;
   for (const LaneVariant variant : variants()) {
     for (const unsigned bits : {32u, 64u}) {
-      for (const uint64_t values : {uint64_t{1}, uint64_t{2}, uint64_t{5}, uint64_t{32}}) {  // distinct values
+      for (const uint64_t values :
+           {uint64_t{1}, uint64_t{2}, uint64_t{5}, uint64_t{32}}) {  // distinct values
         for (const MatchMode mode : {MatchMode::any, MatchMode::all}) {
           for (const bool split : {false, true}) {
             for (const uint32_t active : kActive) {
               // 64-bit values differ in the upper word only: comparing low words would find them equal.
-              const auto value = [&](int lane) { return (static_cast<uint64_t>(lane) % values) << (bits == 64 ? 40 : 0); };
+              const auto value = [&](int lane) {
+                return (static_cast<uint64_t>(lane) % values) << (bits == 64 ? 40 : 0);
+              };
               Warp warp;
               if (bits == 64) warp.set64(4, value);
               if (bits == 32) warp.set32(4, [&](int lane) { return static_cast<uint32_t>(value(lane)); });
               warp.set32(8, [&](int lane) { return members(split, active, lane); });
-              Op op = make_op(Opcode::match, bits == 64 ? Type::b64 : Type::b32, [&](Modifiers& m) { m.match = mode; });
+              Op op = make_op(Opcode::match, bits == 64 ? Type::b64 : Type::b32,
+                              [&](Modifiers& m) { m.match = mode; });
               op.dst = {reg(0), mode == MatchMode::all ? predicate(0) : Slot{}};
               op.src = {reg(4, bits), reg(8)};
               const Warp before = warp;
@@ -129,7 +148,8 @@ TEST_CASE("warp: match.any and match.all on 32 and 64 bits", "[exec][lane]") {
               bool right = true;
               for (int lane = 0; lane < 32; ++lane) {
                 if (!bit(active, lane)) {
-                  right = right && warp.get32(0, lane) == before.get32(0, lane) && !bit(warp.predicates[0], lane);
+                  right =
+                      right && warp.get32(0, lane) == before.get32(0, lane) && !bit(warp.predicates[0], lane);
                   continue;
                 }
                 const uint32_t group = members(split, active, lane);
@@ -188,7 +208,8 @@ TEST_CASE("warp: redux", "[exec][lane]") {
             }
             uint32_t total = before.get32(4, lane);
             for (int other = 0; other < 32; ++other)
-              if (other != lane && bit(members(split, active, lane), other)) total = form.combine(total, before.get32(4, other));
+              if (other != lane && bit(members(split, active, lane), other))
+                total = form.combine(total, before.get32(4, other));
             right = right && warp.get32(0, lane) == total;
           }
           CHECK(right);
@@ -205,7 +226,8 @@ TEST_CASE("warp: activemask, and elect names one leader of each group", "[exec][
       Op mask = make_op(Opcode::activemask, Type::b32);
       mask.dst[0] = reg(0);
       select_lane_op(mask, variant)(mask, warp.frame(), active);
-      for (int lane = 0; lane < 32; ++lane) CHECK(warp.get32(0, lane) == (bit(active, lane) ? active : 0xdeadbeefu));
+      for (int lane = 0; lane < 32; ++lane)
+        CHECK(warp.get32(0, lane) == (bit(active, lane) ? active : 0xdeadbeefu));
       for (const bool split : {false, true}) {
         for (const bool wants_lane : {false, true}) {
           warp.set32(4, [&](int lane) { return members(split, active, lane); });
