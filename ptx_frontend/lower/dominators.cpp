@@ -1,12 +1,10 @@
 #include "ptx_frontend/lower/dominators.hpp"
 
-#include <boost/graph/adjacency_list.hpp>
-#include <boost/graph/dominator_tree.hpp>
+#include <algorithm>
+#include <utility>
 
 namespace ptxwire::ptx {
 namespace {
-
-using Graph = boost::adjacency_list<boost::vecS, boost::vecS, boost::bidirectionalS>;
 
 /// Marks everything that `edges` lead to from `start`, itself included.
 void mark_reachable(const VertexList& edges, uint32_t start, std::vector<bool>& marked) {
@@ -32,26 +30,82 @@ VertexList with_edges(const VertexList& list, const std::vector<VertexList::Reco
   return {list.size(), records};
 }
 
+/// All arrays are indexed by the number of a vertex in a depth-first walk; the root is 0.
+class SemiNca {
+ public:
+  SemiNca(const VertexList& successors, uint32_t root) : number_(successors.size(), kNoVertex) {
+    walk(successors, root);
+    std::vector<VertexList::Record> reversed;
+    for (uint32_t v = 0; v < vertex_.size(); ++v)
+      for (const uint32_t to : successors.of(vertex_[v])) reversed.emplace_back(number_[to], v);
+    predecessors_ = VertexList(static_cast<uint32_t>(vertex_.size()), reversed);
+  }
+
+  std::vector<uint32_t> run() {
+    const auto count = static_cast<uint32_t>(vertex_.size());
+    std::vector<uint32_t> dominator = parent_;
+    ancestor_ = parent_;
+    semi_.resize(count);
+    label_.resize(count);
+    for (uint32_t v = 0; v < count; ++v) semi_[v] = label_[v] = v;
+    for (uint32_t v = count; v-- > 1;) {
+      semi_[v] = parent_[v];
+      for (const uint32_t from : predecessors_.of(v))
+        semi_[v] = std::min(semi_[v], semi_[lowest_above(from, v + 1)]);
+    }
+    for (uint32_t v = 1; v < count; ++v)
+      while (dominator[v] > semi_[v]) dominator[v] = dominator[dominator[v]];
+    std::vector<uint32_t> tree(number_.size(), kNoVertex);
+    for (uint32_t v = 1; v < count; ++v) tree[vertex_[v]] = vertex_[dominator[v]];
+    return tree;
+  }
+
+ private:
+  void walk(const VertexList& successors, uint32_t root) {
+    std::vector<std::pair<uint32_t, size_t>> path;  // vertex, next successor
+    const auto enter = [&](uint32_t vertex, uint32_t parent) {
+      number_[vertex] = static_cast<uint32_t>(vertex_.size());
+      vertex_.push_back(vertex);
+      parent_.push_back(parent);
+      path.emplace_back(vertex, 0);
+    };
+    enter(root, 0);
+    while (!path.empty()) {
+      auto& [vertex, next] = path.back();
+      const auto ahead = successors.of(vertex);
+      if (next == ahead.size()) {
+        path.pop_back();
+      } else if (const uint32_t to = ahead[next++]; number_[to] == kNoVertex) {
+        enter(to, number_[vertex]);
+      }
+    }
+  }
+
+  /// Among v and its ancestors numbered `linked` or above, the one with the lowest semi-dominator; shortens
+  /// the path.
+  uint32_t lowest_above(uint32_t v, uint32_t linked) {
+    if (ancestor_[v] < linked) return label_[v];
+    path_.clear();
+    for (; ancestor_[v] >= linked; v = ancestor_[v]) path_.push_back(v);
+    for (uint32_t above = v; !path_.empty(); above = v) {
+      v = path_.back();
+      path_.pop_back();
+      ancestor_[v] = ancestor_[above];
+      if (semi_[label_[above]] < semi_[label_[v]]) label_[v] = label_[above];
+    }
+    return label_[v];
+  }
+
+  std::vector<uint32_t> number_;  // per vertex
+  std::vector<uint32_t> vertex_, parent_, ancestor_, semi_, label_;
+  std::vector<uint32_t> path_;
+  VertexList predecessors_;
+};
+
 }  // namespace
 
 std::vector<uint32_t> immediate_dominators(const VertexList& successors, uint32_t root) {
-  // Boost 1.74 takes an unreachable predecessor for the root, so edges from such vertices are left out.
-  std::vector<bool> reachable(successors.size(), false);
-  mark_reachable(successors, root, reachable);
-  std::vector<std::pair<uint32_t, uint32_t>> edges;
-  edges.reserve(successors.item_count());
-  for (uint32_t vertex = 0; vertex < successors.size(); ++vertex)
-    for (const uint32_t to : successors.of(vertex))
-      if (reachable[vertex]) edges.emplace_back(vertex, to);
-  const Graph graph(edges.begin(), edges.end(), successors.size());
-  std::vector<size_t> parents(successors.size(), Graph::null_vertex());
-  boost::lengauer_tarjan_dominator_tree(
-      graph, root,
-      boost::make_iterator_property_map(parents.begin(), boost::get(boost::vertex_index, graph)));
-  std::vector<uint32_t> tree(successors.size(), kNoVertex);
-  for (uint32_t vertex = 0; vertex < tree.size(); ++vertex)
-    if (parents[vertex] != Graph::null_vertex()) tree[vertex] = static_cast<uint32_t>(parents[vertex]);
-  return tree;
+  return SemiNca(successors, root).run();
 }
 
 std::vector<uint32_t> immediate_post_dominators(const ControlFlowGraph& graph) {

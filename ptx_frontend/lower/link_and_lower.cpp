@@ -17,10 +17,7 @@
 namespace ptxwire::ptx {
 namespace {
 
-// Slot::index has 16 bits. The block limit bounds the recursion of Boost's dominator tree; it is 6 times what
-// the largest known function (53,000 instructions) has.
-constexpr uint32_t kMaximumRows = 65536;
-constexpr size_t kMaximumBlocks = 50000;
+constexpr uint32_t kMaximumRows = 65536;  // what Slot::index can tell apart
 
 class ProgramBuilder {
  public:
@@ -64,9 +61,6 @@ class ProgramBuilder {
     VirtualCode& code = lowering.code();
     annotate_static_facts(code);
     const ControlFlowGraph graph = build_control_flow(code);
-    if (graph.blocks.size() > kMaximumBlocks)
-      return refuse(linked, fmt::format("has {} basic blocks, at most {} are supported", graph.blocks.size(),
-                                        kMaximumBlocks));
     const std::vector<uint32_t> post_dominators = immediate_post_dominators(graph);
     const LiveIntervals intervals = compute_liveness(code, graph);
     const RegisterAllocation allocation = allocate_registers(code, intervals);
