@@ -4,6 +4,7 @@
 #include <unistd.h>
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -163,6 +164,9 @@ class Stream final : public MemoryClient {
   uint64_t issued_ = 0;
   std::vector<Transaction> transactions_;
 };
+
+/// The test run asks for less work, as under sanitizers.
+inline bool small() { return std::getenv("PTXWIRE_TEST_SMALL") != nullptr; }
 
 /// A file name that no other test process uses.
 inline std::string temporary_path(const std::string& name) {

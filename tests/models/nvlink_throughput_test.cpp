@@ -28,14 +28,14 @@ double steady_rate(const Machine& m, AccessKind kind, const Target& target, uint
         }));
   }
   for (auto& stream : streams) stream->start({});
-  constexpr Picoseconds kWarm = microseconds(10), kEnd = microseconds(50);
-  node.run(kWarm);
+  const Picoseconds warm = microseconds(10), end = microseconds(small() ? 20 : 50);
+  node.run(warm);
   std::vector<uint64_t> before;
   for (auto& stream : streams) before.push_back(stream->completed_bytes);
-  node.run(kEnd);
+  node.run(end);
   double slowest = 1e30;
   for (uint32_t gpu = 0; gpu < m.gpus; ++gpu)
-    slowest = std::min(slowest, gb_per_s(streams[gpu]->completed_bytes - before[gpu], kEnd - kWarm));
+    slowest = std::min(slowest, gb_per_s(streams[gpu]->completed_bytes - before[gpu], end - warm));
   stop = true;
   node.run();
   CHECK(node.fabric().idle());
@@ -102,7 +102,7 @@ TEST_CASE("fabric: credits limit a link to the input buffer per round trip of a 
   const double wire_rate = 4096 / hold_ns * 8;
   const double limit = wire_rate * 128 / 144;
   const double rate = steady_rate(m, AccessKind::store, neighbour, kWarpBytes);
-  CHECK(rate <= limit * 1.05);  // bursts of 2 us in a window of 40
+  CHECK(rate <= limit * (small() ? 1.2 : 1.05));  // bursts of 2 us in a window of 10 or 40
   CHECK(rate > limit * 0.8);
 }
 
