@@ -127,8 +127,6 @@ enum class VoteMode : uint8_t { none, all, any, uni, ballot };
 enum class MatchMode : uint8_t { none, any, all };
 enum class PrmtMode : uint8_t { none, f4e, b4e, rc8, ecl, ecr, rc16 };
 enum class ShiftMode : uint8_t { none, wrap, clamp };
-/// Property that `testp` asks for.
-enum class FloatTest : uint8_t { none, finite, infinite, number, not_a_number, normal, subnormal };
 /// Which kind of barrier action a `bar`/`barrier`/`barrier.cluster` performs.
 enum class BarrierAction : uint8_t { none, sync, arrive, red_popc, red_and, red_or, wait };
 /// How a bulk or non-bulk asynchronous copy signals completion.
@@ -165,7 +163,6 @@ struct Modifiers {
   MatchMode match = MatchMode::none;
   PrmtMode prmt = PrmtMode::none;
   ShiftMode shift = ShiftMode::none;
-  FloatTest test = FloatTest::none;
   BarrierAction barrier = BarrierAction::none;
   Completion completion = Completion::none;
   EvictPriority l2_secondary = EvictPriority::none;  ///< createpolicy: priority of the other accesses

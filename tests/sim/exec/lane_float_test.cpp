@@ -226,29 +226,29 @@ TEST_CASE("float: every rounding of f64 arithmetic is the correct one and keeps 
 }
 
 TEST_CASE("float: testp", "[exec][lane]") {
-  using ptx::FloatTest;
+  using ptx::FloatClass;
   for (const auto& [type, format] : {std::pair{Type::f32, kFloat}, std::pair{Type::f64, kDouble}}) {
-    for (const FloatTest test : {FloatTest::finite, FloatTest::infinite, FloatTest::number,
-                                 FloatTest::not_a_number, FloatTest::normal, FloatTest::subnormal}) {
+    for (const FloatClass test : {FloatClass::finite, FloatClass::infinite, FloatClass::number,
+                                  FloatClass::notanumber, FloatClass::normal, FloatClass::subnormal}) {
       const auto bits = static_cast<unsigned>(format.bits());
-      check("testp", make_op(Opcode::testp, type, [&](Modifiers& m) { m.test = test; }), {1, {bits}},
+      check("testp", make_op(Opcode::testp, type, [&](Modifiers& m) { m.float_class = test; }), {1, {bits}},
             combine({float_corners(format)}), [test, f = format](const Operands& x) -> uint64_t {
               const bool nan = f.is_nan(x[0]), infinite = f.is_infinite(x[0]);
               const uint64_t exponent = x[0] & f.infinity();
               switch (test) {
-                case FloatTest::finite:
+                case FloatClass::finite:
                   return !nan && !infinite;
-                case FloatTest::infinite:
+                case FloatClass::infinite:
                   return infinite;
-                case FloatTest::number:
+                case FloatClass::number:
                   return !nan;
-                case FloatTest::not_a_number:
+                case FloatClass::notanumber:
                   return nan;
-                case FloatTest::normal:
+                case FloatClass::normal:
                   return f.is_zero(x[0]) || (exponent != 0 && !nan && !infinite);
-                case FloatTest::subnormal:
+                case FloatClass::subnormal:
                   return exponent == 0 && !f.is_zero(x[0]);
-                case FloatTest::none:
+                case FloatClass::none:
                   break;
               }
               return 0;

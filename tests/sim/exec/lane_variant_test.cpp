@@ -51,7 +51,7 @@ Op random_op(std::mt19937_64& generator) {
   m.match = pick(ptx::MatchMode::all);
   m.prmt = pick(ptx::PrmtMode::rc16);
   m.shift = pick(ptx::ShiftMode::clamp);
-  m.test = pick(ptx::FloatTest::subnormal);
+  m.float_class = pick(ptx::FloatClass::subnormal);
   m.ftz = rarely();
   m.sat = rarely();
   m.satfinite = rarely();
