@@ -48,7 +48,7 @@ class CommandTest(unittest.TestCase):
         errors = [line for line in result.stderr.splitlines() if "error: " in line]
         self.assertEqual(len(errors), 1, result.stderr)
         for word in words:
-            self.assertIn(word, errors[0])
+            self.assertIn(word, result.stderr)
         self.assertEqual(result.stdout, "")
 
 
