@@ -53,7 +53,7 @@ class Node {
       Picoseconds next = kNever;
       for (const auto& process : processes_) next = min(next, process->next_time());
       if (next == kNever || next >= end) return reached;
-      const Picoseconds window_end = next + fabric_->lookahead();
+      const Picoseconds window_end = min(next + fabric_->lookahead(), end);
       if (reversed_)
         std::for_each(processes_.rbegin(), processes_.rend(),
                       [&](const auto& p) { p->run_until(window_end); });

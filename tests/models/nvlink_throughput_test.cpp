@@ -7,17 +7,18 @@ namespace ptxwire::models::test {
 namespace {
 
 constexpr unsigned kWarpBytes = 512;  // 32 lanes of 16 bytes
-constexpr unsigned kWindow = 2048;    // 1 MiB in flight: more than any round trip needs
+constexpr unsigned kWindow = 1024;    // 512 KiB in flight: more than any round trip needs
 
 using Target = std::function<uint32_t(uint32_t gpu, uint64_t run)>;
 
-/// All GPUs access others in units of a warp; runs of `run_bytes` go to one target. Returns the slowest GPU's
-/// steady rate in GB/s.
-double steady_rate(const Machine& m, AccessKind kind, const Target& target, uint64_t run_bytes) {
+/// Every `stride`-th GPU accesses others in units of a warp; runs of `run_bytes` go to one target. Returns
+/// the steady rate of the slowest of them in GB/s.
+double steady_rate(const Machine& m, AccessKind kind, const Target& target, uint64_t run_bytes,
+                   uint32_t stride = 1) {
   Node node(m, m.gpus);
   bool stop = false;
   std::vector<std::unique_ptr<Stream>> streams;
-  for (uint32_t gpu = 0; gpu < m.gpus; ++gpu) {
+  for (uint32_t gpu = 0; gpu < m.gpus; gpu += stride) {
     streams.push_back(
         std::make_unique<Stream>(node.memory(gpu), kWindow, [&, gpu](Transaction& t, uint64_t n) {
           const uint32_t home = target(gpu, n * kWarpBytes / run_bytes);
@@ -28,14 +29,14 @@ double steady_rate(const Machine& m, AccessKind kind, const Target& target, uint
         }));
   }
   for (auto& stream : streams) stream->start({});
-  const Picoseconds warm = microseconds(10), end = microseconds(small() ? 20 : 50);
+  const Picoseconds warm = microseconds(10), end = microseconds(small() ? 30 : 50);
   node.run(warm);
   std::vector<uint64_t> before;
   for (auto& stream : streams) before.push_back(stream->completed_bytes);
   node.run(end);
   double slowest = 1e30;
-  for (uint32_t gpu = 0; gpu < m.gpus; ++gpu)
-    slowest = std::min(slowest, gb_per_s(streams[gpu]->completed_bytes - before[gpu], end - warm));
+  for (size_t i = 0; i < streams.size(); ++i)
+    slowest = std::min(slowest, gb_per_s(streams[i]->completed_bytes - before[i], end - warm));
   stop = true;
   node.run();
   CHECK(node.fabric().idle());
@@ -65,10 +66,19 @@ TEST_CASE("fabric: the H800 ring reaches what its broadcast was measured at", "[
   CHECK(rate < 165.5);
 }
 
-TEST_CASE("fabric: a ring of loads shares each link between data and requests", "[timing][analytic]") {
+TEST_CASE("fabric: loads one way run at link rate less the header of the data", "[timing][analytic]") {
+  // Requests go the other way, where there is nothing else.
   const Machine m = machine("h800-node");
-  const double limit = link_limit(m, 128.0 + m.nvlink.header_bytes + m.nvlink.read_request_bytes);
-  CHECK(steady_rate(m, AccessKind::load, neighbour, kWarpBytes) == Approx(limit).epsilon(0.02));
+  const double rate = steady_rate(m, AccessKind::load, neighbour, kWarpBytes, 2);
+  CHECK(rate == Approx(link_limit(m, 128.0 + m.nvlink.header_bytes)).epsilon(0.02));
+  // Reads reach about 91 % of the raw rate on B300, writes about 80 %.
+  CHECK(rate / 200 == Approx(0.91).epsilon(0.03));
+}
+
+TEST_CASE("fabric: stores one way run at link rate less the header", "[timing][analytic]") {
+  const Machine m = machine("h800-node");
+  const double rate = steady_rate(m, AccessKind::store, neighbour, kWarpBytes, 2);
+  CHECK(rate == Approx(link_limit(m, 128.0 + m.nvlink.header_bytes)).epsilon(0.02));
 }
 
 TEST_CASE("fabric: random all-to-all loses to the ring by head-of-line blocking", "[timing]") {
@@ -102,7 +112,7 @@ TEST_CASE("fabric: credits limit a link to the input buffer per round trip of a 
   const double wire_rate = 4096 / hold_ns * 8;
   const double limit = wire_rate * 128 / 144;
   const double rate = steady_rate(m, AccessKind::store, neighbour, kWarpBytes);
-  CHECK(rate <= limit * (small() ? 1.2 : 1.05));  // bursts of 2 us in a window of 10 or 40
+  CHECK(rate <= limit * (small() ? 1.2 : 1.05));  // bursts of 2 us in a span of 20 or 40
   CHECK(rate > limit * 0.8);
 }
 
