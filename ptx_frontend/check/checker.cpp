@@ -19,6 +19,13 @@ bool writes_input(const Function& function, const Instruction& instruction) {
          function.parameters.end();
 }
 
+/// ld.param of the result that the function gives.
+bool reads_output(const Function& function, const Instruction& instruction) {
+  if (instruction.opcode != Opcode::ld || instruction.modifiers.space != Space::param) return false;
+  const uint32_t source = instruction.operands[1].elements[0].symbol;
+  return std::find(function.returns.begin(), function.returns.end(), source) != function.returns.end();
+}
+
 /// mov of a special register is an operation of its own; of symbols and constants it stays a mov.
 Opcode refine_opcode(const Candidate& candidate, const Instruction& instruction) {
   const Opcode opcode = candidate.form->form->opcode;
@@ -119,6 +126,9 @@ void Checker::check_instruction(Function& function, const FunctionNames& names, 
       instruction.modifiers = candidate.modifiers;
       instruction.executable =
           candidate.form->form->support == Support::executed && instruction.opcode != Opcode::unsupported;
+      if (reads_output(function, instruction)) {
+        error("read-of-result", instruction.operands[1].range, "the function's result can only be written");
+      }
       if (writes_input(function, instruction)) {
         error("write-to-parameter", instruction.operands[0].range,
               "the function's own parameters are read-only");
@@ -169,6 +179,7 @@ void Checker::check_module() {
   check_variables();
   resolve_initialisers(names);
   check_prototypes();
+  check_aliases();
   for (Function& function : module_.functions) check_function(function, names);
 }
 

@@ -27,6 +27,7 @@ class Checker {
   void check_launch_bounds(const Function& function);
   void check_parameters(const Function& function);
   void check_prototypes();
+  void check_aliases();
 
   // ---- instructions (checker.cpp)
   void check_function(Function& function, const ModuleNames& names);

@@ -62,13 +62,18 @@ void Checker::check_branch(const Function& function, const FunctionNames& names,
 /// The labels of .branchtargets lists and the functions of .calltargets lists.
 void Checker::check_targets(const Function& function, const FunctionNames& names) {
   for (const Symbol& table : function.symbols) {
-    if (table.kind != SymbolKind::branch_targets) continue;
+    if (table.kind != SymbolKind::branch_targets && table.kind != SymbolKind::call_targets) continue;
     for (std::string_view name : table.targets) {
       Operand target;
       target.name = name;
       const auto begin = static_cast<uint32_t>(name.data() - module_.text->data());
       target.range = {begin, begin + static_cast<uint32_t>(name.size())};
-      resolve_label(function, names, table.scope, target);
+      if (table.kind == SymbolKind::branch_targets) {
+        resolve_label(function, names, table.scope, target);
+      } else if (!names.find(name, table.scope, begin).found()) {
+        error("undefined-name", target.range, "function '" + std::string(name) + "' is not declared",
+              did_you_mean(name, names.list()));
+      }
     }
   }
 }
@@ -87,11 +92,17 @@ void Checker::check_call_arguments(const Function& function, const Operand* list
     const Operand& argument = list->elements[i];
     const Symbol* symbol = checker.symbol_of(argument);
     if (symbol == nullptr || declared[i].unsized) continue;
-    if (symbol->bytes() != declared[i].bytes()) {
+    const Symbol& formal = declared[i];
+    const bool arrays = symbol->is_array && formal.is_array && symbol->bytes() == formal.bytes() &&
+                        symbol->align >= formal.align;
+    const bool scalars =
+        !symbol->is_array && !formal.is_array && register_fits(symbol->type, formal.type, false);
+    if (!arrays && !scalars) {
       error("call-arguments", argument.range,
-            "'" + std::string(argument.name) + "' has " + std::to_string(symbol->bytes()) + " bytes, '" +
-                std::string(callee.name) + "' is declared with " + std::to_string(declared[i].bytes()) +
-                " bytes here");
+            "'" + std::string(argument.name) + "' (" + type_name(symbol->type) + ", " +
+                std::to_string(symbol->bytes()) + " bytes) does not match what '" + std::string(callee.name) +
+                "' declares here: " + type_name(formal.type) + ", " + std::to_string(formal.bytes()) +
+                " bytes");
     }
   }
 }
@@ -124,6 +135,9 @@ void Checker::check_call(Function& function, const FunctionNames& names, Instruc
   if (target.kind == SymbolKind::alias) return;
   if (target.kind == SymbolKind::function) {
     const Function& called = module_.functions[target.function];
+    if (called.is_entry)
+      return error("operand-mismatch", callee.range,
+                   "'" + std::string(callee.name) + "' is a kernel, expected a function (.func)");
     const auto declared = [&](const std::vector<uint32_t>& indices) {
       std::vector<Symbol> symbols;
       for (uint32_t index : indices) symbols.push_back(called.symbols[index]);

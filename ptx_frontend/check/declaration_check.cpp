@@ -48,11 +48,10 @@ void Checker::check_variables() {
       error("bad-variable-type", symbol.range,
             "predicates exist only as registers, '" + std::string(symbol.name) + "' cannot have type .pred");
     }
-    const bool may_be_open = symbol.linkage == Linkage::external || symbol.space == Space::shared;
+    const bool may_be_open = symbol.linkage == Linkage::external;
     if (symbol.unsized && !may_be_open) {
       error("incomplete-type", symbol.range,
-            "'" + std::string(symbol.name) +
-                "' has no size, only .extern and .shared arrays may leave it open");
+            "'" + std::string(symbol.name) + "' has no size, only .extern arrays may leave it open");
     }
   };
   for (const Symbol& symbol : module_.symbols) check(symbol);
@@ -74,6 +73,14 @@ void Checker::resolve_initialisers(const ModuleNames& names) {
         continue;
       }
       item.symbol = match.symbol & ~kModuleSymbolBit;
+      const Symbol& target = module_.symbols[item.symbol];
+      const bool function = target.kind != SymbolKind::variable;
+      if (&target == &variable || (function && item.generic) ||
+          (!function && target.space != Space::global && target.space != Space::constant)) {
+        error("bad-initialiser", range,
+              "'" + std::string(item.name) +
+                  "' cannot be an initial value, expected a function or another .global or .const variable");
+      }
     }
   };
   for (Symbol& symbol : module_.symbols) resolve(symbol);
@@ -95,10 +102,19 @@ void Checker::check_launch_bounds(const Function& function) {
   };
   check_threads(d.maxntid, ".maxntid");
   check_threads(d.reqntid, ".reqntid");
-  if (d.maxntid[0] != 0 && d.reqntid[0] != 0) {
-    error("conflicting-directives", function.name_range,
-          "'" + std::string(function.name) + "' has both .maxntid and .reqntid, expected one of them");
-  }
+  const std::string name = "'" + std::string(function.name) + "'";
+  const auto conflict = [&](const std::string& message) {
+    error("conflicting-directives", function.name_range, name + message);
+  };
+  const bool bounds = d.maxntid[0] != 0 || d.reqntid[0] != 0 || d.reqnctapercluster[0] != 0;
+  if (!function.is_entry && bounds) conflict(" is a function, launch bounds are for kernels (.entry)");
+  if (function.is_entry && d.no_return) conflict(" is a kernel, .noreturn is for functions");
+  if (d.maxntid[0] != 0 && d.reqntid[0] != 0)
+    conflict(" has both .maxntid and .reqntid, expected one of them");
+  if (d.maxclusterrank != 0 && d.reqnctapercluster[0] != 0)
+    conflict(" has both .maxclusterrank and .reqnctapercluster, expected one of them");
+  if (d.blocks_are_clusters && (d.reqntid[0] == 0 || d.reqnctapercluster[0] == 0))
+    conflict(" has .blocksareclusters, which needs .reqntid and .reqnctapercluster");
 }
 
 void Checker::check_parameters(const Function& function) {
@@ -110,6 +126,10 @@ void Checker::check_parameters(const Function& function) {
             "kernel parameter '" + std::string(parameter.name) + "' must be in .param space");
       continue;
     }
+    if (parameter.type == Type::pred || parameter.vector > 1) {
+      error("bad-parameter", parameter.range,
+            "parameter '" + std::string(parameter.name) + "' cannot be a predicate or a vector");
+    }
     const uint64_t natural = std::max(1U, type_bytes(parameter.type) * parameter.vector);
     bytes = aligned(bytes, parameter.align != 0 ? parameter.align : natural) + parameter.bytes();
   }
@@ -120,9 +140,36 @@ void Checker::check_parameters(const Function& function) {
   }
 }
 
+/// An alias gives a declared function the body of another one that is defined.
+void Checker::check_aliases() {
+  for (const Symbol& alias : module_.symbols) {
+    if (alias.kind != SymbolKind::alias) continue;
+    const auto is_function = [&](std::string_view name, bool defined) {
+      return std::any_of(module_.functions.begin(), module_.functions.end(), [&](const Function& function) {
+        return function.name == name && !function.is_entry && function.is_definition == defined;
+      });
+    };
+    if (!is_function(alias.name, false)) {
+      error("undefined-name", alias.range,
+            "'" + std::string(alias.name) +
+                "' is not a declared function, .alias needs a declaration of it before");
+    }
+    if (!is_function(alias.targets.at(0), true)) {
+      error("undefined-name", alias.range,
+            "'" + std::string(alias.targets[0]) +
+                "' is not a function defined in this module, .alias needs one");
+    }
+  }
+}
+
 void Checker::check_function_header(const Function& function) {
   check_launch_bounds(function);
   check_parameters(function);
+  if (function.returns.size() > 1 && function.symbols[function.returns[0]].kind == SymbolKind::parameter) {
+    error("bad-parameter", function.name_range,
+          "'" + std::string(function.name) +
+              "' has several results, results in .param space are limited to one");
+  }
 }
 
 /// Declarations of one function must agree with each other and with its definition.
@@ -134,7 +181,8 @@ void Checker::check_prototypes() {
     const Function& earlier = *place->second;
     const auto differ = [&](const std::vector<uint32_t>& a, const std::vector<uint32_t>& b) {
       return !std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](uint32_t i, uint32_t j) {
-        return earlier.symbols[i].bytes() == function.symbols[j].bytes();
+        const Symbol &a_symbol = earlier.symbols[i], &b_symbol = function.symbols[j];
+        return a_symbol.type == b_symbol.type && a_symbol.bytes() == b_symbol.bytes();
       });
     };
     if (earlier.is_entry != function.is_entry || differ(earlier.parameters, function.parameters) ||

@@ -44,9 +44,14 @@ ModuleNames::ModuleNames(const Module& module, Diagnostics& diagnostics) : modul
     const auto [place, inserted] = names_.try_emplace(symbol.name, i);
     if (inserted) continue;
     const Symbol& earlier = module.symbols[place->second];
-    // An .extern declaration of a variable may be followed by its visible definition.
-    const bool completes = earlier.kind == SymbolKind::variable && symbol.kind == SymbolKind::variable &&
-                           earlier.linkage == Linkage::external && symbol.linkage == Linkage::visible;
+    // An .extern declaration of a variable may be followed by its definition, a declared function by its
+    // alias.
+    const bool defines = earlier.kind == SymbolKind::variable && symbol.kind == SymbolKind::variable &&
+                         earlier.linkage == Linkage::external &&
+                         (symbol.linkage == Linkage::visible || symbol.linkage == Linkage::weak);
+    const bool aliases = earlier.kind == SymbolKind::function && symbol.kind == SymbolKind::alias &&
+                         !module.functions[earlier.function].is_definition;
+    const bool completes = defines || aliases;
     if (completes) {
       place->second = i;
     } else {
@@ -80,23 +85,18 @@ FunctionNames::FunctionNames(const Function& function, const ModuleNames& module
 }
 
 void FunctionNames::report_duplicates(Diagnostics& diagnostics) const {
-  const auto same_block = [&](const Index& index) {
-    for (const Symbol& symbol : function_.symbols) {
-      const auto found = index.find(symbol.name);
-      if (found == index.end() || found->second.size() < 2) continue;
-      for (uint32_t i : found->second) {
-        const Symbol& other = function_.symbols[i];
-        if (&other < &symbol && other.scope == symbol.scope && other.parametrised == symbol.parametrised &&
-            is_label_like(other.kind) == is_label_like(symbol.kind)) {
-          report_duplicate(diagnostics, symbol, other);
-          break;
-        }
-      }
+  // Labels and variables share one name space; a range of registers is a name of its own.
+  std::unordered_map<std::string_view, std::vector<const Symbol*>> seen;
+  for (const Symbol& symbol : function_.symbols) {
+    if (symbol.name.empty()) continue;
+    auto& earlier = seen[symbol.name];
+    for (const Symbol* other : earlier) {
+      if (other->scope != symbol.scope || other->parametrised != symbol.parametrised) continue;
+      report_duplicate(diagnostics, symbol, *other);
+      break;
     }
-  };
-  same_block(names_);
-  same_block(ranges_);
-  same_block(labels_);
+    earlier.push_back(&symbol);
+  }
   if (ranges_.empty()) return;
   for (const auto& [name, symbols] : names_) {
     for_each_stem(name, [&](std::string_view stem, uint32_t number) {

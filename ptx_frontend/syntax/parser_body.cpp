@@ -128,7 +128,7 @@ bool Parser::parse_label_table(SymbolKind kind, Symbol& label) {
 bool Parser::parse_prototype(Symbol& label) {
   label.kind = SymbolKind::call_prototype;
   if (token_.is('(') && !parse_parameter_list(label.prototype_returns, true)) return false;
-  if (!at_name()) return fail_expected("'_' in the call prototype");
+  if (!at_name() || spelling() != "_") return fail_expected("'_' in the call prototype");
   advance();
   if (token_.is('(') && !parse_parameter_list(label.prototype_parameters, true)) return false;
   LaunchDirectives directives;

@@ -38,9 +38,17 @@ bool Parser::parse_type(Symbol& symbol) {
   symbol.type = type_from_word(spelling().substr(1));
   // Texture, sampler and surface references are 64-bit handles.
   if (at_word(".texref") || at_word(".samplerref") || at_word(".surfref")) symbol.type = Type::u64;
-  if (symbol.type == Type::none) {
+  const bool declarable = is_bits(symbol.type) || is_signed_integer(symbol.type) ||
+                          is_unsigned_integer(symbol.type) || symbol.type == Type::pred ||
+                          symbol.type == Type::f16 || symbol.type == Type::f16x2 ||
+                          symbol.type == Type::f32 || symbol.type == Type::f64;
+  if (!declarable) {
     return fail("unknown-type", "unknown type '" + std::string(spelling()) +
                                     "', expected a type such as .b32, .u64 or .f16x2");
+  }
+  if (symbol.vector * type_bytes(symbol.type) > 16) {
+    return fail("unknown-type", "a vector has at most 128 bits, found " +
+                                    std::to_string(8 * symbol.vector * type_bytes(symbol.type)));
   }
   advance();
   return true;
@@ -77,6 +85,8 @@ bool Parser::parse_dimensions(Symbol& symbol) {
 /// name [<count>] [dimensions]
 bool Parser::parse_declarator(Symbol& symbol) {
   if (!parse_name(symbol.name, symbol.range, "a name")) return false;
+  if (symbol.name == "_")
+    return fail_at(symbol.range, "syntax-error", "'_' is no name, it stands for a result that is not wanted");
   if (accept('<')) {
     const SourceRange range = token_.range;
     ConstantValue value;
@@ -155,6 +165,10 @@ bool Parser::parse_parameter(Symbol& symbol, bool name_optional) {
     if (!parse_alignment(pointee_align)) return false;
   }
   if (name_optional && (token_.is(',') || token_.is(')'))) return true;
+  if (name_optional && at_name() && spelling() == "_") {
+    advance();
+    return parse_dimensions(symbol);
+  }
   return parse_declarator(symbol);
 }
 
@@ -215,20 +229,12 @@ bool Parser::parse_initialiser_item(Symbol& symbol, uint64_t index) {
   InitialiserItem item;
   item.bytes = static_cast<uint8_t>(type_bytes(symbol.type));
   item.offset = index * item.bytes;
-  const bool mask_word = at_name() && spelling() == "mask";
-  if (mask_word) {
-    advance();
-    if (!expect('(', "after mask")) return false;
-  }
   if (at_constant()) {
     if (!parse_initialiser_constant(symbol, item)) return false;
-    if (mask_word && !expect(')', "after the mask")) return false;
     if (!token_.is('(')) {
       symbol.initialiser.push_back(item);
       return true;
     }
-  } else if (mask_word) {
-    return fail_expected("a byte mask such as 0xff00");
   }
   const bool masked = accept('(');
   if (masked) {
@@ -249,13 +255,7 @@ bool Parser::parse_initialiser_item(Symbol& symbol, uint64_t index) {
   if (!parse_name(item.name, range, "an initial value: a constant or the name of a variable or function"))
     return false;
   if (item.generic && !expect(')', "after the symbol")) return false;
-  if (token_.is('+') || token_.is('-')) {
-    const bool negative = token_.is('-');
-    advance();
-    uint64_t addend = 0;
-    if (!parse_integer(addend, "an addend")) return false;
-    item.value = negative ? 0 - addend : addend;
-  }
+  if (accept('+') && !parse_integer(item.value, "an addend")) return false;
   if (masked && !expect(')', "after the symbol")) return false;
   symbol.initialiser.push_back(item);
   return true;
@@ -265,16 +265,23 @@ bool Parser::parse_initialiser_constant(const Symbol& symbol, InitialiserItem& i
   const SourceRange range = token_.range;
   ConstantValue value;
   if (!parse_constant(value)) return false;
+  if (symbol.type == Type::f16 || symbol.type == Type::f16x2) {
+    return fail_at(
+        range, "bad-initialiser",
+        "a " + std::string(symbol.type == Type::f16 ? ".f16" : ".f16x2") + " variable takes no initial value",
+        "declare it .b16 or .b32 and give the bit pattern");
+  }
   const bool wants_float = is_float(symbol.type);
-  if (wants_float == value.is_integer()) {
+  const bool raw_bits = is_bits(symbol.type) && type_bytes(symbol.type) >= 4;
+  if (wants_float == value.is_integer() && !raw_bits) {
     return fail_at(range, "bad-initialiser",
                    wants_float ? "expected a floating-point initial value (1.0, 0f3F800000)"
                                : "expected an integer initial value");
   }
   item.value = value.bits;
-  if (symbol.type == Type::f32 && value.kind == ConstantValue::Kind::f64) {
+  if (item.bytes == 4 && value.kind == ConstantValue::Kind::f64) {
     item.value = std::bit_cast<uint32_t>(static_cast<float>(value.real()));
-  } else if (symbol.type == Type::f64 && value.kind == ConstantValue::Kind::f32) {
+  } else if (item.bytes == 8 && value.kind == ConstantValue::Kind::f32) {
     item.value = std::bit_cast<uint64_t>(value.real());
   } else if (item.bytes < 8) {
     item.value &= (uint64_t{1} << (8 * item.bytes)) - 1;

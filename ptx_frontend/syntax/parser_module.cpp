@@ -388,7 +388,7 @@ bool Parser::parse_function(Linkage linkage, bool is_entry) {
                   is_entry ? "a kernel name after .entry" : "a function name after .func")) {
     return false;
   }
-  if (token_.is('(') && !parse_parameter_list(parameters, true)) return false;
+  if (token_.is('(') && !parse_parameter_list(parameters, !is_entry)) return false;
   for (auto* list : {&returns, &parameters}) {
     auto& indices = list == &returns ? function.returns : function.parameters;
     for (Symbol& symbol : *list) {
@@ -430,16 +430,17 @@ bool Parser::parse_module_statement() {
   }
   if (accept_word(".entry")) return parse_function(linkage, true);
   if (accept_word(".func")) return parse_function(linkage, false);
-  static constexpr std::pair<std::string_view, Space> kSpaces[] = {{".global", Space::global},
-                                                                   {".const", Space::constant},
-                                                                   {".shared", Space::shared},
-                                                                   {".local", Space::local},
-                                                                   {".tex", Space::global}};
+  static constexpr std::pair<std::string_view, Space> kSpaces[] = {
+      {".global", Space::global}, {".const", Space::constant}, {".shared", Space::shared}};
   for (const auto& [word, space] : kSpaces) {
     if (accept_word(word)) return parse_variables(linkage, space, module_.symbols, 0);
   }
   if (at_word(".reg"))
     return fail("misplaced-register", "registers are declared inside a function, not at module level");
+  if (at_word(".local") || at_word(".param")) {
+    return fail("misplaced-variable", "'" + std::string(spelling()) +
+                                          "' variables are declared inside a function, not at module level");
+  }
   if (at_word(".version") || at_word(".target") || at_word(".address_size")) {
     return fail("misplaced-directive",
                 "'" + std::string(spelling()) + "' may only stand once, at the start of the file");
