@@ -7,6 +7,8 @@ namespace {
 
 #include "sim/exec/lanes/float_access.inc"
 
+#include "sim/exec/lanes/float_formats.inc"
+
 #include "sim/exec/lanes/convert_ops.inc"
 
 }  // namespace

@@ -11,6 +11,8 @@ constexpr bool kHasFma = false;
 
 #include "sim/exec/lanes/float_access.inc"
 
+#include "sim/exec/lanes/double_ops.inc"
+
 #include "sim/exec/lanes/float_ops.inc"
 
 }  // namespace

@@ -5,6 +5,8 @@ namespace {
 
 #include "sim/exec/lanes/lane_access.inc"
 
+#include "sim/exec/lanes/bit_field_ops.inc"
+
 #include "sim/exec/lanes/integer_ops.inc"
 
 }  // namespace
