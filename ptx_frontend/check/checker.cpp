@@ -59,10 +59,12 @@ bool Checker::resolve_name(Function& function, const FunctionNames& names, uint3
     return true;
   }
   if (!undefined_.insert(operand.name).second) return false;
+  std::string hint = names.range_hint(operand.name);
+  if (hint.empty()) hint = did_you_mean(operand.name, names.list());
   const bool is_register = operand.name.front() == '%';
   error(is_register ? "undefined-register" : "undefined-name", operand.range,
         std::string(is_register ? "register '" : "name '") + std::string(operand.name) + "' is not declared",
-        did_you_mean(operand.name, names.list()));
+        hint);
   return false;
 }
 

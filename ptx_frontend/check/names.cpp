@@ -154,10 +154,22 @@ NameMatch FunctionNames::find_label(std::string_view name, uint32_t scope) const
   return {symbol, 0};
 }
 
+std::string FunctionNames::range_hint(std::string_view name) const {
+  std::string hint;
+  for_each_stem(name, [&](std::string_view stem, uint32_t) {
+    const auto found = ranges_.find(stem);
+    if (found == ranges_.end()) return;
+    const uint32_t count = function_.symbols[found->second.front()].count;
+    hint = "'" + std::string(stem) + "' is declared with " + std::to_string(count) + " registers, " +
+           std::string(stem) + "0 to " + std::string(stem) + std::to_string(count - 1);
+  });
+  return hint;
+}
+
 std::vector<std::string_view> FunctionNames::list() const {
   std::vector<std::string_view> names = module_.list();
   for (const Symbol& symbol : function_.symbols) {
-    if (!is_label_like(symbol.kind)) names.push_back(symbol.name);
+    if (!is_label_like(symbol.kind) && !symbol.parametrised) names.push_back(symbol.name);
   }
   return names;
 }

@@ -42,6 +42,8 @@ class FunctionNames {
   [[nodiscard]] NameMatch find_label(std::string_view name, uint32_t scope) const;
   /// True if some block that is not around `scope` has this label.
   [[nodiscard]] bool label_elsewhere(std::string_view name) const { return labels_.contains(name); }
+  /// "%r is declared with 4 registers, %r0 to %r3" for %r7, if there is such a range; else empty.
+  [[nodiscard]] std::string range_hint(std::string_view name) const;
   /// All names that are not labels, the module's included, and all labels: for hints.
   [[nodiscard]] std::vector<std::string_view> list() const;
   [[nodiscard]] std::vector<std::string_view> list_labels() const;

@@ -187,7 +187,7 @@ Result OperandChecker::check_identifier(const OperandSpec& spec, Type type, cons
     return mismatch(operand, quoted(operand.name) + " is a vector register, expected one component such as " +
                                  std::string(operand.name) + ".x");
   }
-  if (operand.component > symbol->vector)
+  if (operand.component > (symbol->vector == 1 ? 0 : symbol->vector))
     return mismatch(operand, quoted(operand.name) + " has no component " + std::to_string(operand.component));
   if (register_fits(symbol->type, type, spec.wider)) return {};
   std::string wanted = type == Type::pred ? "a predicate register" : "a register for type " + type_name(type);

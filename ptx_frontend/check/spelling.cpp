@@ -105,6 +105,7 @@ Fit fit_words(const CompiledForm& form, const std::vector<Word>& words) {
   std::stable_sort(settings.begin(), settings.end(), [](const auto& a, const auto& b) {
     return (a.first == ModifierField::bar) > (b.first == ModifierField::bar);
   });
+  for (const auto& [field, word] : form.defaults) set_modifier(fit.modifiers, field, word);
   for (const auto& [field, word] : settings) set_modifier(fit.modifiers, field, word);
   if (const ModifierRule* rule = broken_rule(form, words); rule != nullptr) {
     fit.rule = rule;

@@ -1,29 +1,35 @@
-// One row of the instruction table: one form of an instruction, in a small notation that is read as the ISA's
-// own syntax lines are.
+// One row of the instruction table: one form of an instruction, in a small notation that reads like the
+// syntax lines of the ISA.
 //
 //   {"mul", Opcode::mul, "half:hi|lo type:INT", "=T, T, T"}
 //   {"mul", Opcode::mul, "half:wide type:u16|u32|s16|s32", "=W, T, T"}
-//   {"ld",  Opcode::ld,  "order:acquire scope:SCOPE space?:global|shared ...", "=V~, [A], policy"}
+//   {"ld",  Opcode::ld,  "order:relaxed|acquire scope:SCOPE space?:GSPACE vec?:v2|v4 type:DATA", "=V~, [A]"}
 //
-// Modifiers: groups `field:word|word` (one of the words must be written) and `field?:word|word` (may be). The
-// words of one spelling form a set; they are matched in any order, each goes to the first group that takes it
-// and is not yet filled. A field names the member of Modifiers that the word sets (see modifier_field.hpp).
-// UPPERCASE words are named sets (kWordSets). A word may carry the version and target it needs: `v8@88/100`
-// is PTX 8.8 and sm_100, `relu@70`, `add@81/90a`.
+// Modifiers are groups with blanks between:
+//   field:word|word    one of the words must be written
+//   field?:word|word   one of them may be written
+//   field=word         the default, which a written word overrides
+// The words of a spelling form a set: in any order, each goes to the first group that takes it and is not yet
+// filled (only the type words keep their order). A field names what the word sets (modifier_field.hpp).
+// UPPERCASE words and groups stand for sets (instruction_table.cpp). A word may carry what it needs:
+// `v8@88/100` is PTX 8.8 and sm_100, `add@81/90a` is PTX 8.1 and sm_90a.
 //
-// Operands, separated by commas: `=` marks a destination, then the type
-//   T S        the type of the first / second type word;  W twice as wide as T;  u32, b64, pred ...: that
-//   type V          T as vector of Modifiers::vector elements (a scalar for 1); V2 V4 V8 Vn: a vector of that
-//   many (any) [A] [B]    address in Modifiers::space / source_space; [shared] [global] [generic]: in that
-//   space label function policy ctamask text   as they say; `policy` is there exactly if .L2::cache_hint is
-//   written,
-//              `ctamask` if .multicast::cluster is
-//   tensor     [map, {c0, ...}];  matrix: anything (fragments of matrix instructions are checked by count
-//   only)
-// and then suffixes
-//   ~  wider registers are accepted (ld, st, cvt)     ?  may be left out      _  `_` is accepted
-//   #  must be a constant   #a..b  constant in this range    !  `!p` is accepted     |pred  a second result
-//   `d|p` %  special registers are accepted
+// Operands are separated by commas; `=` marks a destination. Then the type or kind:
+//   T, S, W            type of the first or second type word; W is twice as wide as T
+//   u32, b64, pred     that type
+//   V                  a vector of Modifiers::vector elements of T (a scalar where that is 1)
+//   value, variable    as T, but the address of a variable is accepted too
+//   parts              { ... } whose elements make up T
+//   [A], [B], [shared] address in Modifiers::space, in source_space, in shared memory
+//   policy, ctamask    there exactly if .L2::cache_hint, .multicast::cluster is written
+//   tensor             [map, {c0, ...}]
+//   matrix             fragment or descriptor of a matrix instruction, not checked further
+//   label, targets, call, barrier, threads, srcsize, vector, sink   as they say
+// Then suffixes:
+//   ~  wider registers are accepted            ?  may be left out          _  `_` is accepted
+//   !  `!p` is accepted                        %  special registers are accepted
+//   |pred  a second result, d|p, may follow    &pred  must follow
+//   #  a constant    #a..b  in this range      #a..b/n  and a multiple of n    #a..b/^  and a power of two
 #pragma once
 
 #include <cstdint>

@@ -90,10 +90,14 @@ void parse_words(std::string_view text, const Requirement& outer, std::vector<Mo
   });
 }
 
-void parse_groups(std::string_view text, std::vector<ModifierGroup>& groups) {
+void parse_groups(std::string_view text, CompiledForm& form) {
   split(text, ' ', [&](std::string_view group_text) {
     if (const std::string_view set = find_set(kGroupSets, group_text); !set.empty())
-      return parse_groups(set, groups);
+      return parse_groups(set, form);
+    if (const size_t equals = group_text.find('='); equals != std::string_view::npos) {
+      form.defaults.emplace_back(modifier_field(group_text.substr(0, equals)), group_text.substr(equals + 1));
+      return;
+    }
     ModifierGroup group;
     const size_t colon = group_text.find(':');
     std::string_view name = group_text.substr(0, colon);
@@ -101,7 +105,7 @@ void parse_groups(std::string_view text, std::vector<ModifierGroup>& groups) {
     if (group.optional) name.remove_suffix(1);
     group.field = modifier_field(name);
     parse_words(group_text.substr(colon + 1), {}, group.words);
-    groups.push_back(std::move(group));
+    form.groups.push_back(std::move(group));
   });
 }
 
@@ -211,7 +215,7 @@ OperandSpec parse_operand_spec(std::string_view text) {
 CompiledForm compile(const InstructionForm& form) {
   CompiledForm compiled;
   compiled.form = &form;
-  parse_groups(form.modifiers, compiled.groups);
+  parse_groups(form.modifiers, compiled);
   split(form.operands, ',', [&](std::string_view text) {
     text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
     compiled.operands.push_back(parse_operand_spec(text));

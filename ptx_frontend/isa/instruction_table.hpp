@@ -79,6 +79,7 @@ struct OperandSpec {
 struct CompiledForm {
   const InstructionForm* form = nullptr;
   std::vector<ModifierGroup> groups;
+  std::vector<std::pair<ModifierField, std::string_view>> defaults;
   std::vector<OperandSpec> operands;
 };
 

@@ -135,8 +135,9 @@ constexpr InstructionForm kForms[] = {
      {74, 80}},
     {"createpolicy", Opcode::createpolicy, "policy:cvt word:L2 type:b64", "=T, b64", {74, 80}},
     // ---- fences
-    {"membar", Opcode::fence, "scope:cta|gl|sys", "", {14}},
-    {"fence", Opcode::fence, "order?:sc|acq_rel|acquire@86/90|release@86/90 scope:SCOPE", "", kScoped},
+    {"membar", Opcode::fence, "order=sc scope:cta|gl|sys", "", {14}},
+    {"fence", Opcode::fence, "order=acq_rel order?:sc|acq_rel|acquire@86/90|release@86/90 scope:SCOPE", "",
+     kScoped},
     {"fence.mbarrier_init", Opcode::fence, "order:release scope:cluster", "", {80, 90}},
     {"fence.proxy", Opcode::fence, "proxy:alias", "", {75, 70}},
     {"fence.proxy", Opcode::fence, "proxy:async", "", {80, 90}},

@@ -44,6 +44,7 @@ void Lexer::skip_comment() {
     if (position_ + 1 >= text_.size()) {
       position_ = static_cast<uint32_t>(text_.size());
       line_ = begin_line;
+      cut_off_ = true;
       report(begin, begin + 2, "unterminated-comment", "comment is never closed, expected '*/'");
       return;
     }
@@ -185,10 +186,6 @@ Token Lexer::next() {
     }
   } else {
     scan_operator(token);
-    if (token.kind == TokenKind::unknown) {
-      report(token.range.begin, position_, "unexpected-character",
-             std::string("unexpected character '") + c + "'");
-    }
   }
   token.range.end = position_;
   return token;

@@ -25,7 +25,7 @@ enum class TokenKind : uint8_t {
   logical_and,
   logical_or,
   punctuation,  ///< one character: Token::character
-  unknown,      ///< a byte that starts no token; reported by the lexer
+  unknown,      ///< a byte that starts no token
 };
 
 struct Token {
@@ -55,6 +55,9 @@ class Lexer {
   /// Skips the rest of the line (for `@@dwarf` lines).
   void skip_line();
 
+  /// True once an unterminated comment has swallowed the rest of the text (reported).
+  [[nodiscard]] bool cut_off() const { return cut_off_; }
+
   [[nodiscard]] std::string_view text() const { return text_; }
   [[nodiscard]] std::string_view spelling(SourceRange range) const {
     return text_.substr(range.begin, range.end - range.begin);
@@ -74,6 +77,7 @@ class Lexer {
   Diagnostics& diagnostics_;
   uint32_t position_ = 0;
   uint32_t line_ = 1;
+  bool cut_off_ = false;
 };
 
 /// Letters, digits, '_' and '$': what may follow the first character of a name.

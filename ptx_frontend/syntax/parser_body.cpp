@@ -12,12 +12,8 @@ void Parser::parse_body(Function& function) {
   bool inside = true;
   while (inside) {
     if (token_.kind == TokenKind::end) {
-      if (!truncated_) {
-        fail("unexpected-end",
-             "the file ends inside function '" + std::string(function.name) + "', expected '}'",
-             "the file looks truncated");
-        truncated_ = true;
-      }
+      fail("unexpected-end",
+           "the file ends inside function '" + std::string(function.name) + "', expected '}'");
       break;
     }
     if (token_.is('}')) {

@@ -196,6 +196,7 @@ bool Parser::parse_initialiser(Symbol& symbol) {
 /// Values of dimension `dimension`; `first` is the number of the scalar they begin with.
 bool Parser::parse_initialiser_list(Symbol& symbol, size_t dimension, uint64_t first) {
   if (!expect('{', "before initial values")) return false;
+  ++open_braces_;
   uint64_t stride = 1;
   for (size_t i = dimension + 1; i < dimensions_.size(); ++i) stride *= dimensions_[i];
   const bool open = dimension == 0 && symbol.unsized;
@@ -221,7 +222,9 @@ bool Parser::parse_initialiser_list(Symbol& symbol, size_t dimension, uint64_t f
     symbol.elements = n * stride / symbol.vector;
     symbol.unsized = false;
   }
-  return expect('}', "after the initial values");
+  if (!expect('}', "after the initial values")) return false;
+  --open_braces_;
+  return true;
 }
 
 /// A constant, a symbol (generic(sym) or not) with an addend, or one byte of an address: 0xff00(sym).
@@ -232,6 +235,7 @@ bool Parser::parse_initialiser_item(Symbol& symbol, uint64_t index) {
   if (at_constant()) {
     if (!parse_initialiser_constant(symbol, item)) return false;
     if (!token_.is('(')) {
+      if (item.bytes < 8) item.value &= (uint64_t{1} << (8 * item.bytes)) - 1;
       symbol.initialiser.push_back(item);
       return true;
     }
@@ -283,8 +287,6 @@ bool Parser::parse_initialiser_constant(const Symbol& symbol, InitialiserItem& i
     item.value = std::bit_cast<uint32_t>(static_cast<float>(value.real()));
   } else if (item.bytes == 8 && value.kind == ConstantValue::Kind::f32) {
     item.value = std::bit_cast<uint64_t>(value.real());
-  } else if (item.bytes < 8) {
-    item.value &= (uint64_t{1} << (8 * item.bytes)) - 1;
   }
   return true;
 }

@@ -30,11 +30,20 @@ std::string Parser::found() const {
   return "'" + std::string(spelling()) + "'";
 }
 
+/// A text that is cut off gives one error: at its end, or at the word that the cut went through.
 bool Parser::fail_at(SourceRange range, std::string_view id, std::string message, std::string hint) {
-  if (token_.kind == TokenKind::unknown) return false;  // the lexer reported it
-  if (token_.kind == TokenKind::end) {
-    if (truncated_) return false;
+  const bool at_end = range.begin == lexer_.text().size();
+  if (at_end || range.end == lexer_.text().size()) {
+    if (truncated_ || lexer_.cut_off()) return false;
     truncated_ = true;
+    if (at_end || token_.kind == TokenKind::identifier || token_.kind == TokenKind::dot_word) {
+      id = "unexpected-end";
+      hint = "the file looks truncated";
+    }
+  }
+  if (token_.kind == TokenKind::unknown) {
+    id = "unexpected-character";
+    message = "unexpected character " + found();
   }
   diagnostics_.add({Severity::error, id, range, std::move(message), std::move(hint), {}});
   return false;
@@ -45,10 +54,7 @@ bool Parser::fail(std::string_view id, std::string message, std::string hint) {
 }
 
 bool Parser::fail_expected(std::string_view what) {
-  const bool at_end = token_.kind == TokenKind::end;
-  return fail(at_end ? "unexpected-end" : "syntax-error",
-              "expected " + std::string(what) + ", found " + found(),
-              at_end ? "the file looks truncated" : "");
+  return fail("syntax-error", "expected " + std::string(what) + ", found " + found());
 }
 
 bool Parser::expect(char c, std::string_view after) {
@@ -146,7 +152,13 @@ bool Parser::parse_address_size() {
 bool Parser::parse_header() {
   advance();
   if (token_.kind == TokenKind::end) {
-    return fail("empty-input", "no PTX in this file, expected '.version' at its start");
+    diagnostics_.add({Severity::error,
+                      "empty-input",
+                      token_.range,
+                      "no PTX in this file, expected '.version' at its start",
+                      {},
+                      {}});
+    return false;
   }
   if (!accept_word(".version")) {
     return fail("missing-version", "expected '.version' at the start of a PTX file, found " + found(),

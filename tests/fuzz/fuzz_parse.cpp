@@ -1,4 +1,5 @@
-// Any bytes: parsing and checking end with diagnostics, never with a crash, and every diagnostic can be rendered.
+// Any bytes: parsing and checking end with diagnostics, never with a crash, and every diagnostic can be
+// rendered.
 #include <cstddef>
 #include <cstdint>
 #include <memory>

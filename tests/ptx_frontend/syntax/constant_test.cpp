@@ -36,7 +36,7 @@ TEST_CASE("syntax: integer literals and expressions", "[contract]") {
                       {"10-4-3", 3},
                       {"7/2", 3},
                       {"-7/2", static_cast<uint64_t>(-3)},
-                      {"-7%4", static_cast<uint64_t>(-3)},
+                      {"-7 % 4", static_cast<uint64_t>(-3)},
                       {"1<<40", uint64_t{1} << 40},
                       {"-8>>1", static_cast<uint64_t>(-4)},
                       {"0x8000000000000000>>63", 1},

@@ -47,7 +47,7 @@ TEST_CASE("syntax: errors are independent, and one run reports all", "[contract]
                                  "add.s32 r1 r2, 5;\n"      // 5
                                  "mov.u32 r1, ;\n"          // 6
                                  "add.s32 r1, r2, 5\n"      // 7: the semicolon is missing
-                                 "ld.u32 {r1, $ }, [d];\n"  // 8
+                                 "ld.u32 {r1, ` }, [d];\n"  // 8
                                  "st.u32 [d-4], r1;\n"      // 9
                                  ".regg .b32 x;\n"          // 10
                                  ";\n"                      // 11
@@ -92,7 +92,8 @@ TEST_CASE("syntax: rendering with a caret, a note and a hint", "[golden]") {
           .rendered() ==
       "test.ptx:6:20: error: register '%r7' is not declared\n"
       "\tadd.s32\t%r1, %r2, %r7; // sum\n"
-      "\t       \t          ^~~\n");
+      "\t       \t          ^~~\n"
+      "hint: '%r' is declared with 4 registers, %r0 to %r3\n");
   CHECK(check_text(header() + ".entry k() {\n  baz.sync 0;\n  ret;\n}\n").rendered() ==
         "test.ptx:5:3: error: unknown instruction 'baz'\n"
         "  baz.sync 0;\n"
