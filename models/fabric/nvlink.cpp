@@ -40,8 +40,8 @@ struct NvlinkFabric::Implementation {
   std::vector<std::unique_ptr<SwitchPlane>> planes;  // [link]
 };
 
-NvlinkFabric::NvlinkFabric(const Machine& machine, std::vector<LogicalProcess*> gpu_processes,
-                           std::vector<LogicalProcess*> switch_processes)
+NvlinkFabric::NvlinkFabric(const Machine& machine, const std::vector<LogicalProcess*>& gpu_processes,
+                           const std::vector<LogicalProcess*>& switch_processes)
     : implementation_(std::make_unique<Implementation>(machine.nvlink, gpu_processes, switch_processes)) {}
 NvlinkFabric::~NvlinkFabric() = default;
 

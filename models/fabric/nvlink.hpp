@@ -32,8 +32,8 @@ class NvlinkFabric {
  public:
   /// `gpu_processes[g]` is GPU g's process, `switch_processes[s]` that of switch s (one per
   /// machine.nvlink.switches).
-  NvlinkFabric(const Machine& machine, std::vector<LogicalProcess*> gpu_processes,
-               std::vector<LogicalProcess*> switch_processes);
+  NvlinkFabric(const Machine& machine, const std::vector<LogicalProcess*>& gpu_processes,
+               const std::vector<LogicalProcess*>& switch_processes);
   ~NvlinkFabric();
 
   /// Must be called once for each GPU before the first transaction.

@@ -23,8 +23,11 @@ struct MemoryCounters {
   Picoseconds l2_busy{}, hbm_busy{};  ///< summed over slices / channels
 };
 
+/// Accesses of one SM to one line, and of one GPU to one line of another, are performed in the order of
+/// submit().
 class GpuMemorySystem {
  public:
+  /// `process` is the GPU's; `fabric` may be null if no transaction ever leaves the GPU.
   GpuMemorySystem(const Machine& machine, GpuId gpu, LogicalProcess& process, NvlinkFabric* fabric);
   ~GpuMemorySystem();
 
