@@ -46,7 +46,8 @@ struct SharedVariable {
   uint64_t offset = 0;  ///< within the shared memory of every entry that reaches it
 };
 
-/// Shared memory that launching an entry takes. Dynamic shared memory starts at `static_bytes` rounded up to `align`.
+/// Shared memory that launching an entry takes. Dynamic shared memory starts at `static_bytes` rounded up to
+/// `align`.
 struct SharedUse {
   uint64_t static_bytes = 0;
   uint32_t align = 1;

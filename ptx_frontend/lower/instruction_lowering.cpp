@@ -27,6 +27,14 @@ Type source_type(const Instruction& instruction, size_t k) {
   }
 }
 
+/// The label of this name that is visible in `scope`: the innermost one.
+const Symbol* find_label(const Function& function, std::string_view name, uint32_t scope) {
+  for (; scope < function.scopes.size(); scope = function.scopes[scope].parent)
+    for (const Symbol& label : function.symbols)
+      if (label.kind == SymbolKind::label && label.scope == scope && label.name == name) return &label;
+  return nullptr;
+}
+
 bool is_clock(SpecialRegister which) {
   return which >= SpecialRegister::clock && which <= SpecialRegister::globaltimer_hi;
 }
@@ -314,10 +322,10 @@ void FunctionLowering::lower_branch(const Instruction& instruction) {
 void FunctionLowering::lower_indexed_branch(const Instruction& instruction) {
   PendingOp pending = start(instruction);
   pending.set_src(0, read(instruction.operands[0], Type::u32));
-  for (const std::string_view name : symbol(instruction.operands[1].symbol).targets)
-    for (const Symbol& label : function_.symbols)
-      if (label.kind == SymbolKind::label && label.name == name)
-        pending.list.targets.push_back(label.instruction);
+  const Symbol& table = symbol(instruction.operands[1].symbol);
+  for (const std::string_view name : table.targets)
+    if (const Symbol* label = find_label(function_, name, table.scope); label != nullptr)
+      pending.list.targets.push_back(label->instruction);
   emit(std::move(pending));
 }
 

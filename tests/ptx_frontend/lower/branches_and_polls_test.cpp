@@ -102,6 +102,21 @@ TEST_CASE("an indexed branch lists its targets", "[contract]") {
   CHECK(op.reconvergence == position_of(program, "st.global.b32"));
 }
 
+TEST_CASE("the targets of an indexed branch are those of its block", "[contract]") {
+  const std::string block =
+      "{\ntable: .branchtargets A, B;\nbrx.idx %r1, table;\nA:\nadd.s32 %r2, %r1, 1;\nB:\nsub.s32 %r2, %r1, "
+      "1;\n}\n";
+  const Program program = lower_body("mov.u32 %r1, %tid.x;\n" + block + block + "ret;");
+  const std::vector<uint32_t> branches = find_ops(program, Opcode::brx);
+  REQUIRE(branches.size() == 2);
+  for (const uint32_t pc : branches) {
+    const std::vector<Slot>& targets = program.operand_lists[program.code[pc].operand_list];
+    REQUIRE(targets.size() == 2);
+    CHECK(constant_value(program, targets[0]) == pc + 1);
+    CHECK(constant_value(program, targets[1]) == pc + 2);
+  }
+}
+
 TEST_CASE("poll loops: an acquire spin with a time-out", "[contract]") {
   const Program program = lower_text(kSpin);
   REQUIRE(program.poll_loops.size() == 1);
