@@ -88,8 +88,7 @@ class FileReader {
           prefix.empty() ? std::string(name.str()) : prefix + "." + std::string(name.str());
       const toml::table* inner = node.as_table();
       const bool is_group = inner != nullptr && !inner->is_inline();
-      const Expected<void> done =
-          is_group ? read_table(*inner, key) : read_parameter(key, name.source(), node);
+      Expected<void> done = is_group ? read_table(*inner, key) : read_parameter(key, name.source(), node);
       if (!done) return done;
     }
     return {};
