@@ -47,6 +47,7 @@ class Parser {
     add_predict();
     add_lint();
     add_machine();
+    add_isa();
   }
 
   Expected<Invocation> parse(int argc, const char* const* argv) {
@@ -148,6 +149,13 @@ class Parser {
         ->type_name("MACHINE");
   }
 
+  void add_isa() {
+    app_.add_subcommand("isa", "The instruction table: what is parsed, checked and executed")
+        ->add_option("instruction", isa_.instruction,
+                     "Its name, as in 'add' or 'mbarrier.try_wait'; all if left out")
+        ->type_name("NAME");
+  }
+
   static std::optional<Error> refuse_later(const std::vector<std::string_view>& words) {
     if (words.empty()) return std::nullopt;
     const std::string_view command = words.front();
@@ -219,8 +227,10 @@ class Parser {
       invocation.command = predict_;
     } else if (command == "check") {
       invocation.command = check_;
-    } else {
+    } else if (command == "machine") {
       invocation.command = machine_;
+    } else {
+      invocation.command = isa_;
     }
     return invocation;
   }
@@ -231,6 +241,7 @@ class Parser {
   PredictCommand predict_;
   CheckCommand check_;
   MachineCommand machine_;
+  IsaCommand isa_;
   std::string format_ = "text", ranks_;
   bool progress_ = false;
 };

@@ -49,13 +49,18 @@ struct MachineCommand {
   std::string machine;
 };
 
+struct IsaCommand {
+  std::string instruction;  ///< empty: all
+};
+
 /// Help or version: printed, then the program ends with 0.
 struct TextCommand {
   std::string text;
 };
 
 struct Invocation {
-  std::variant<TextCommand, LintCommand, RunCommand, PredictCommand, CheckCommand, MachineCommand> command;
+  std::variant<TextCommand, LintCommand, RunCommand, PredictCommand, CheckCommand, MachineCommand, IsaCommand>
+      command;
   bool progress = false;  ///< show progress even where standard error is no terminal
 };
 

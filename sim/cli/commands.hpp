@@ -12,5 +12,6 @@ Expected<int> run_command(const RunCommand& command, bool progress);
 Expected<int> predict_command(const PredictCommand& command, bool progress);
 Expected<int> check_command(const CheckCommand& command, bool progress);
 Expected<int> machine_command(const MachineCommand& command);
+Expected<int> isa_command(const IsaCommand& command);
 
 }  // namespace ptxwire::cli

@@ -37,6 +37,7 @@ struct Dispatch {
     return cli::check_command(command, progress);
   }
   Expected<int> operator()(const cli::MachineCommand& command) const { return cli::machine_command(command); }
+  Expected<int> operator()(const cli::IsaCommand& command) const { return cli::isa_command(command); }
 };
 
 int run(int argc, char** argv) {

@@ -7,7 +7,7 @@ class Arguments(command.CommandTest):
     def test_help_names_every_command(self):
         result = self.run_command("--help")
         self.assertEqual(result.returncode, 0)
-        for name in ("check", "run", "predict", "lint", "machine"):
+        for name in ("check", "run", "predict", "lint", "machine", "isa"):
             self.assertRegex(result.stdout, rf"\n  {name} ")
         self.assertEqual(result.stderr, "")
 
@@ -43,6 +43,16 @@ class Arguments(command.CommandTest):
         self.assert_one_error(self.run_command("run", "s", "--trace=t"), "'run --trace' is not in this version")
         self.assert_one_error(self.run_command("check", "--junit", "j.xml"), "'check --junit' is not in this version")
         self.assert_one_error(self.run_command("lint", "f.ptx", "--format", "sarif"), "sarif", "not in this version")
+
+    def test_isa(self):
+        result = self.run_command("isa", "mul")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertRegex(result.stdout, r"(?m)^mul  \(ptx 1\.0\)$")
+        self.assertNotRegex(result.stdout, r"(?m)^mul24")
+        self.assert_one_error(self.run_command("isa", "mbarrier.try_wiat"), "'mbarrier.try_wait'")
+        everything = self.run_command("isa")
+        self.assertGreater(everything.stdout.count("operands"), 100)
+        self.assertLessEqual(max(map(len, everything.stdout.splitlines())), 100)
 
     def test_values_that_do_not_fit(self):
         self.assert_one_error(self.run_command("run", "s", "--threads", "many"), "many")
