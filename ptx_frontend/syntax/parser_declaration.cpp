@@ -243,7 +243,7 @@ bool Parser::parse_initialiser_item(Symbol& symbol, uint64_t index) {
   const bool masked = accept('(');
   if (masked) {
     const int shift = std::countr_zero(item.value);
-    if (shift % 8 != 0 || item.value != uint64_t{0xff} << shift || item.bytes != 1) {
+    if (item.value == 0 || shift % 8 != 0 || item.value != uint64_t{0xff} << shift || item.bytes != 1) {
       return fail("bad-initialiser",
                   "a mask selects one byte of an address (0xff, 0xff00, ...) for an 8-bit element");
     }
