@@ -52,7 +52,6 @@ class Arguments(command.CommandTest):
         self.assert_one_error(self.run_command("isa", "mbarrier.try_wiat"), "'mbarrier.try_wait'")
         everything = self.run_command("isa")
         self.assertGreater(everything.stdout.count("operands"), 100)
-        self.assertLessEqual(max(map(len, everything.stdout.splitlines())), 100)
 
     def test_values_that_do_not_fit(self):
         self.assert_one_error(self.run_command("run", "s", "--threads", "many"), "many")
