@@ -44,18 +44,18 @@ void Checker::error(std::string_view id, SourceRange range, std::string message,
 
 // ---------------------------------------------------------------- names
 
-void Checker::note_shared_use(const Function&, const Operand& operand) {
+void Checker::note_shared_use(const Operand& operand) {
   if (operand.symbol == kNoSymbol || (operand.symbol & kModuleSymbolBit) == 0) return;
   const uint32_t index = operand.symbol & ~kModuleSymbolBit;
   if (module_.symbols[index].space == Space::shared) shared_used_.insert(index);
 }
 
-bool Checker::resolve_name(Function& function, const FunctionNames& names, uint32_t scope, Operand& operand) {
+bool Checker::resolve_name(const FunctionNames& names, uint32_t scope, Operand& operand) {
   const NameMatch match = names.find(operand.name, scope, operand.range.begin);
   operand.symbol = match.symbol;
   operand.element = match.element;
   if (match.found()) {
-    note_shared_use(function, operand);
+    note_shared_use(operand);
     return true;
   }
   if (!undefined_.insert(operand.name).second) return false;
@@ -68,10 +68,8 @@ bool Checker::resolve_name(Function& function, const FunctionNames& names, uint3
   return false;
 }
 
-bool Checker::resolve_operand(Function& function, const FunctionNames& names, const Instruction& instruction,
-                              Operand& operand) {
-  if (operand.kind == OperandKind::identifier)
-    return resolve_name(function, names, instruction.scope, operand);
+bool Checker::resolve_operand(const FunctionNames& names, const Instruction& instruction, Operand& operand) {
+  if (operand.kind == OperandKind::identifier) return resolve_name(names, instruction.scope, operand);
   if (operand.kind == OperandKind::special) {
     const SpecialRegisterInfo& info = special_register_info(operand.special);
     const std::string lacks = spellings_.missing({info.ptx, info.sm, false});
@@ -83,15 +81,15 @@ bool Checker::resolve_operand(Function& function, const FunctionNames& names, co
     return true;
   }
   bool good = true;
-  for (Operand& element : operand.elements) good &= resolve_operand(function, names, instruction, element);
+  for (Operand& element : operand.elements) good &= resolve_operand(names, instruction, element);
   return good;
 }
 
 // ---------------------------------------------------------------- instructions
 
-void Checker::check_guard(Function& function, const FunctionNames& names, Instruction& instruction) {
+void Checker::check_guard(const Function& function, const FunctionNames& names, Instruction& instruction) {
   Operand& predicate = instruction.guard.predicate;
-  if (!instruction.guard.present || !resolve_name(function, names, instruction.scope, predicate)) return;
+  if (!instruction.guard.present || !resolve_name(names, instruction.scope, predicate)) return;
   const Type type = OperandChecker(module_, function).register_type(predicate);
   if (type != Type::pred) {
     error("bad-guard", predicate.range,
@@ -99,7 +97,8 @@ void Checker::check_guard(Function& function, const FunctionNames& names, Instru
   }
 }
 
-void Checker::check_instruction(Function& function, const FunctionNames& names, Instruction& instruction) {
+void Checker::check_instruction(const Function& function, const FunctionNames& names,
+                                Instruction& instruction) {
   check_guard(function, names, instruction);
   const ResolvedSpelling& resolved = spellings_.resolve(instruction.text);
   if (resolved.candidates.empty()) {
@@ -116,8 +115,7 @@ void Checker::check_instruction(Function& function, const FunctionNames& names, 
   if (family == Opcode::bra || family == Opcode::brx) return check_branch(function, names, instruction);
   if (family == Opcode::call) return check_call(function, names, instruction);
   bool good = true;
-  for (Operand& operand : instruction.operands)
-    good &= resolve_operand(function, names, instruction, operand);
+  for (Operand& operand : instruction.operands) good &= resolve_operand(names, instruction, operand);
   if (!good) return;
   const OperandChecker checker(module_, function);
   std::optional<OperandError> best;

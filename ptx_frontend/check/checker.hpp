@@ -31,19 +31,18 @@ class Checker {
 
   // ---- instructions (checker.cpp)
   void check_function(Function& function, const ModuleNames& names);
-  void check_instruction(Function& function, const FunctionNames& names, Instruction& instruction);
-  bool resolve_operand(Function& function, const FunctionNames& names, const Instruction& instruction,
-                       Operand& operand);
-  bool resolve_name(Function& function, const FunctionNames& names, uint32_t scope, Operand& operand);
-  void note_shared_use(const Function& function, const Operand& operand);
-  void check_guard(Function& function, const FunctionNames& names, Instruction& instruction);
+  void check_instruction(const Function& function, const FunctionNames& names, Instruction& instruction);
+  bool resolve_operand(const FunctionNames& names, const Instruction& instruction, Operand& operand);
+  bool resolve_name(const FunctionNames& names, uint32_t scope, Operand& operand);
+  void note_shared_use(const Operand& operand);
+  void check_guard(const Function& function, const FunctionNames& names, Instruction& instruction);
   void check_shared_size(const Function& function);
 
   // ---- branches and calls (control_check.cpp)
   void check_branch(const Function& function, const FunctionNames& names, Instruction& instruction);
   bool resolve_label(const Function& function, const FunctionNames& names, uint32_t scope, Operand& operand);
   void check_targets(const Function& function, const FunctionNames& names);
-  void check_call(Function& function, const FunctionNames& names, Instruction& instruction);
+  void check_call(const Function& function, const FunctionNames& names, Instruction& instruction);
   void check_call_arguments(const Function& function, const Operand* list,
                             const std::vector<Symbol>& declared, const Operand& callee,
                             std::string_view what);

@@ -52,8 +52,7 @@ void Checker::check_branch(const Function& function, const FunctionNames& names,
   Operand& index = instruction.operands.front();
   if (index.kind != OperandKind::identifier)
     return error("operand-mismatch", index.range, "expected a 32-bit register as index");
-  Function& mutable_function = const_cast<Function&>(function);
-  if (!resolve_name(mutable_function, names, instruction.scope, index)) return;
+  if (!resolve_name(names, instruction.scope, index)) return;
   if (!register_fits(OperandChecker(module_, function).register_type(index), Type::u32, false)) {
     error("operand-mismatch", index.range, "the index of brx.idx must be a .u32 register");
   }
@@ -108,7 +107,7 @@ void Checker::check_call_arguments(const Function& function, const Operand* list
 }
 
 /// call [(returns),] callee [, (arguments)] [, prototype or .calltargets list]
-void Checker::check_call(Function& function, const FunctionNames& names, Instruction& instruction) {
+void Checker::check_call(const Function& function, const FunctionNames& names, Instruction& instruction) {
   auto& operands = instruction.operands;
   size_t at = 0;
   const Operand *returns = nullptr, *arguments = nullptr;
@@ -123,11 +122,10 @@ void Checker::check_call(Function& function, const FunctionNames& names, Instruc
       at < operands.size() && operands[at].kind == OperandKind::identifier ? &operands[at++] : nullptr;
   if (at != operands.size())
     return error("operand-mismatch", operands[at].range, "unexpected operand after the call");
-  bool good = resolve_name(function, names, instruction.scope, callee);
+  bool good = resolve_name(names, instruction.scope, callee);
   for (size_t i = 0; i < operands.size(); ++i) {
     if (operands[i].kind != OperandKind::list) continue;
-    for (Operand& element : operands[i].elements)
-      good &= resolve_operand(function, names, instruction, element);
+    for (Operand& element : operands[i].elements) good &= resolve_operand(names, instruction, element);
   }
   if (prototype != nullptr) good &= resolve_label(function, names, instruction.scope, *prototype);
   if (!good) return;

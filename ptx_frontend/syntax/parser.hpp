@@ -41,7 +41,7 @@ class Parser {
   [[nodiscard]] std::string found() const;
   void recover();
 
-  // ---- module level (parser_module.cpp)
+  // ---- module level (parser_module.cpp, parser_directive.cpp)
   bool parse_header();
   bool parse_version();
   bool parse_target();
