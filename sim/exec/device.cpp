@@ -143,6 +143,7 @@ WarpTransaction* Device::new_transaction() {
     transaction = free_transactions_.back();
     free_transactions_.pop_back();
   }
+  transaction->source_gpu = id_;
   transaction->l2_priority = models::L2Priority::normal;
   transaction->l2_prefetch_bytes = 0;
   transaction->host_memory = false;

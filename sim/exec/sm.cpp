@@ -256,6 +256,7 @@ void Sm::run(Fragment& fragment) {
     if (!operands_ready(fragment, exec, cycle)) return;
     if (exec.issue_slots != 0) {
       if (cycle > limit) {
+        fragment.cycle = cycle;
         schedule(fragment, cycle);
         return;
       }

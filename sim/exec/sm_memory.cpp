@@ -564,7 +564,6 @@ void Sm::access_home(Fragment& fragment, const ExecOp& exec, const Op& op, uint3
 }
 
 void Sm::submit(WarpTransaction& transaction, int64_t cycle) {
-  transaction.source_gpu = device_.id();
   transaction.source_sm = {id_};
   transaction.client = &device_;
   ++transaction.cta->transactions;
