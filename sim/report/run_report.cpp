@@ -69,7 +69,7 @@ std::string roles_text(const Bottleneck& bottleneck) {
   for (const RoleProfile& role : bottleneck.roles) {
     table.add({role.kernel + ", " + role.role, std::to_string(role.warps), waits_text(role)});
   }
-  return table.empty() ? "" : '\n' + table.text(2);
+  return table.empty() ? "" : '\n' + table.text_wrapped(2);
 }
 
 std::string path_text(const Bottleneck& bottleneck) {

@@ -60,13 +60,14 @@ std::string Table::text(size_t indent) const {
   return text;
 }
 
-std::string Table::text_wrapped() const {
+std::string Table::text_wrapped(size_t indent) const {
   const std::vector<size_t> column_widths = widths();
-  size_t last_column = 0;
+  const std::string margin(indent, ' ');
+  size_t last_column = indent;
   for (size_t i = 0; i + 1 < columns_.size(); ++i) last_column += column_widths[i] + 2;
-  std::string text = line(header(), column_widths) + '\n';
+  std::string text = margin + line(header(), column_widths) + '\n';
   for (const std::vector<std::string>& row : rows_) {
-    const std::string whole = line(row, column_widths);
+    const std::string whole = margin + line(row, column_widths);
     const size_t start = std::min(last_column, whole.size());
     text += whole.substr(0, start) + wrapped(whole.substr(start), last_column, last_column);
   }

@@ -26,7 +26,7 @@ class Table {
   /// Lines that end in a newline and carry no trailing blanks.
   [[nodiscard]] std::string text(size_t indent = 0) const;
   /// The same with the last column broken at blanks where a line would be longer than kReportWidth.
-  [[nodiscard]] std::string text_wrapped() const;
+  [[nodiscard]] std::string text_wrapped(size_t indent = 0) const;
 
  private:
   [[nodiscard]] std::vector<std::string> header() const;

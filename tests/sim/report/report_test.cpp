@@ -79,6 +79,10 @@ TEST_CASE("run report: the text fits the terminal and says what matters") {
   long_one.settings.assign(20, "some_setting=12345");
   long_one.bottleneck.binding +=
       std::string(30, ' ') + "and a long explanation that goes on and on and on and on and on";
+  RoleProfile& role = long_one.bottleneck.roles[0];
+  for (const char* reason : {"release or fence", "reconvergence of lanes", "cluster barrier"}) {
+    role.waits.push_back({reason, 123, 0.1});
+  }
   check_width(run_text(long_one));
   const std::string text = run_text(outcome());
   for (const char* words :
