@@ -39,9 +39,18 @@ std::vector<const LaunchReport*> last_launches(const std::vector<LaunchReport>& 
   return list;
 }
 
+/// Time of one reason. Lanes that wait for other lanes of their warp are left out: what those do is what the
+/// warp does.
+models::Picoseconds time_of(const WarpProfile& profile, size_t reason) {
+  return static_cast<WaitReason>(reason) == WaitReason::reconverge ? models::Picoseconds{}
+                                                                   : profile.time[reason];
+}
+
 double total_ps(const WarpProfile& profile) {
   double sum = 0;
-  for (models::Picoseconds part : profile.time) sum += static_cast<double>(part.value);
+  for (size_t reason = 0; reason < kReasons; ++reason) {
+    sum += static_cast<double>(time_of(profile, reason).value);
+  }
   return sum;
 }
 
@@ -50,10 +59,11 @@ std::vector<WaitShare> waits_of(const WarpProfile& profile) {
   std::vector<WaitShare> waits;
   if (total <= 0 || profile.warps == 0) return waits;
   for (size_t reason = 0; reason < kReasons; ++reason) {
-    const double share = static_cast<double>(profile.time[reason].value) / total;
+    const models::Picoseconds time = time_of(profile, reason);
+    const double share = static_cast<double>(time.value) / total;
     if (share < kLeastShownShare) continue;
     waits.push_back({std::string(wait_reason_name(static_cast<WaitReason>(reason))),
-                     profile.time[reason].us() / static_cast<double>(profile.warps), share});
+                     time.us() / static_cast<double>(profile.warps), share});
   }
   std::stable_sort(waits.begin(), waits.end(),
                    [](const WaitShare& a, const WaitShare& b) { return a.share > b.share; });
@@ -114,8 +124,11 @@ std::vector<ResourceUse> resource_uses(std::span<const GpuReport> gpus) {
 }
 
 WaitReason longest_wait(const WarpProfile& profile) {
-  const auto longest = std::max_element(profile.time.begin(), profile.time.end());
-  return static_cast<WaitReason>(longest - profile.time.begin());
+  size_t longest = 0;
+  for (size_t reason = 1; reason < kReasons; ++reason) {
+    if (time_of(profile, reason) > time_of(profile, longest)) longest = reason;
+  }
+  return static_cast<WaitReason>(longest);
 }
 
 bool is_poll(WaitReason reason) {
@@ -155,7 +168,7 @@ std::string_view meaning(WaitReason reason) {
 
 double share_of(const WarpProfile& profile, WaitReason reason) {
   const double total = total_ps(profile);
-  return total > 0 ? static_cast<double>(profile.time[static_cast<size_t>(reason)].value) / total : 0;
+  return total > 0 ? static_cast<double>(time_of(profile, static_cast<size_t>(reason)).value) / total : 0;
 }
 
 /// The longest wait that is a wait for hardware, not for other warps.

@@ -21,7 +21,7 @@ struct ResourceUse {
 struct WaitShare {
   std::string reason;  ///< wait_reason_name
   double us = 0;       ///< per warp, mean over the warps of the role
-  double share = 0;    ///< of the warps' whole time
+  double share = 0;    ///< of the warps' time; lanes that wait for other lanes of their warp do not count
 };
 
 /// The warps that play one part in the kernel: communication kernels split sender and receiver by even and

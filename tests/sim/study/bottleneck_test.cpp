@@ -74,6 +74,21 @@ TEST_CASE("bottleneck: a timed call repeats its kernels and the last launch coun
   CHECK(even.waits[0].us == Approx(3));  // 30 us over 10 warps
 }
 
+TEST_CASE("bottleneck: lanes that wait for other lanes of their warp do not hide what those do") {
+  RunReport report;
+  report.launches = {launch(0, 100)};
+  for (WarpProfile& profile : report.launches[0].profile) wait(profile, WaitReason::reconverge, 900);
+  wait(report.launches[0].profile[1], WaitReason::local_poll, 3);
+  wait(report.launches[0].profile[1], WaitReason::local_load, 1);
+  wait(report.launches[0].profile[0], WaitReason::store_window, 5);
+  const Bottleneck bottleneck = find_bottleneck(report);
+  REQUIRE(bottleneck.roles.size() == 2);
+  CHECK(bottleneck.roles[1].waits.at(0).share == Approx(0.75));
+  REQUIRE(bottleneck.path.size() == 2);
+  CHECK(bottleneck.path[0].share == Approx(0.75));
+  CHECK(bottleneck.path[1].share == Approx(1));
+}
+
 TEST_CASE("bottleneck: nothing ran") {
   const Bottleneck bottleneck = find_bottleneck({});
   CHECK(bottleneck.path.empty());
