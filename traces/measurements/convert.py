@@ -30,7 +30,7 @@ UNITS = {
 
 # Distinct ranks that a token of top-k of E experts reaches on 8 ranks with uniform routing: used for the cost only.
 RANKS = 8
-SECONDS_PER_512_B = 5e-6
+SECONDS_PER_512_B = 1e-5
 
 
 def distinct_ranks(experts, topk):
