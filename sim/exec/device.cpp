@@ -108,19 +108,26 @@ bool Device::place_one(Launch& launch, Picoseconds now) {
   return true;
 }
 
+// CTAs of a cluster look at each other (cluster barrier, shared memory) until the last of them is done: they are freed together.
+void Device::release_if_unused(const Cta& cta) {
+  for (const Cta* member : cta.cluster)
+    if (!member->finished || member->transactions != 0) return;
+  for (Cta* member : cta.cluster) sms_[member->sm]->release_cta_later(*member);
+}
+
 void Device::cta_finished(Cta& cta, int64_t cycle) {
   Launch& launch = *cta.launch;
   ++launch.finished_ctas;
   const Picoseconds now = max(clock_.time(cycle), process_.now());
   if (!pending_.empty()) process_.at(now, place_event_, 0);
-  if (cta.transactions == 0) sms_[cta.sm]->release_cta_later(cta);
+  if (cta.transactions == 0) release_if_unused(cta);
   finish_if_drained(launch, now);
 }
 
 void Device::transaction_done(Cta& cta, Picoseconds now) {
   Launch& launch = *cta.launch;
   --launch.transactions;
-  if (--cta.transactions == 0 && cta.finished) sms_[cta.sm]->release_cta_later(cta);
+  if (--cta.transactions == 0 && cta.finished) release_if_unused(cta);
   finish_if_drained(launch, now);
 }
 

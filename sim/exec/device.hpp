@@ -122,6 +122,7 @@ class Device final : public models::MemoryClient {
   void perform_here(WarpTransaction& transaction, unsigned first, unsigned count, models::Picoseconds now, Device& home);
   void notify_write(uint64_t address, uint64_t bytes, models::Picoseconds now);
   void finish_if_drained(Launch& launch, models::Picoseconds now);
+  void release_if_unused(const Cta& cta);
 
   DeviceGroup& group_;
   models::GpuId id_;
