@@ -79,6 +79,7 @@ void Sm::start(Cta& cta, int64_t cycle) {
     Fragment& fragment = new_fragment(*warp);
     fragment.pc = entry;
     fragment.mask = warp->existing;
+    fragment.cycle = cycle;
     fragment.frames.push_back({.return_pc = ptx::kNoPc, .function = cta.function});
     schedule(fragment, cycle);
   }
