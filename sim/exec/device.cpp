@@ -270,7 +270,7 @@ void Device::perform_here(WarpTransaction& transaction, unsigned first, unsigned
       if (sector < 16) {
         uint8_t* target = transaction.data.data() + 512 + size_t{sector} * kSectorBytes;
         const uint64_t address = transaction.parts[p].line + uint64_t{s} * kSectorBytes;
-        for (uint64_t bytes = kSectorBytes; bytes != 0; bytes /= 2) {  // the last sector of an allocation may be short
+        for (uint64_t bytes = kSectorBytes; bytes != 0; --bytes) {  // the last sector of an allocation may be short
           const uint8_t* memory = space.resolve(address, bytes);
           if (memory == nullptr) continue;
           std::memcpy(target, memory, bytes);
