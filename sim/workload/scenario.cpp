@@ -17,6 +17,10 @@ constexpr uint32_t kRowGranuleBytes = 512;  ///< 32 lanes of 16 bytes
 constexpr uint32_t kScaleGroup = 128;       ///< FP8 elements per scale factor
 /// Half a row must fit the staging buffer of a warp beside its mbarrier (kernels/src/dispatch_d.cu).
 constexpr uint32_t kMaxBulkRowBytes = 2 * (8192 - 16);
+/// Warps of a combine receiver that add tokens (kernels/src/combine.cuh). A slot is released when all of them
+/// are past it, and each takes every 23rd token: with fewer slots than that and a chunk, sender and receivers
+/// wait for each other for ever.
+constexpr uint32_t kCombineWorkers = 23;
 constexpr std::string_view kMachinePrefix = "machine.";
 
 ScenarioValue written_value(const toml::node& node) {
@@ -127,6 +131,11 @@ Expected<void> validate(const Scenario& s) {
     return refuse(
         s, "'chunk' is " + number(s.chunk) + ", expected 1 to the " + number(s.ring_slots) + " ring_slots",
         "a sender would wait for more free slots than the ring has");
+  if (s.kernel == KernelFamily::intranode_combine && s.ring_slots < kCombineWorkers - 1 + s.chunk)
+    return refuse(s,
+                  "'ring_slots' is " + number(s.ring_slots) + ", combine with chunk " + number(s.chunk) +
+                      " needs " + number(kCombineWorkers - 1 + s.chunk),
+                  "a slot is released only when all 23 adding warps are past it");
   if (s.calls == 0) return refuse(s, "'calls' is 0, expected at least 1");
   const bool combine = s.kernel == KernelFamily::intranode_combine;
   if (combine && s.elements == ElementType::fp8)

@@ -93,6 +93,8 @@ TEST_CASE("scenario: settings that exclude each other are refused") {
   CHECK_THAT(error_of("ranks = 16\n"), Contains("'ranks' is 16"));
   CHECK_THAT(error_of("sms = 23\n"), Contains("'sms' is 23") && Contains("even"));
   CHECK_THAT(error_of("chunk = 300\n"), Contains("'chunk' is 300") && Contains("256"));
+  CHECK_THAT(error_of("kernel = \"intranode_combine\"\nelements = \"bf16\"\nchunk = 4\nring_slots = 25\n"),
+             Contains("'ring_slots' is 25") && Contains("needs 26"));
   CHECK_THAT(error_of("chunk = 0\n"), Contains("'chunk' is 0"));
   CHECK_THAT(error_of("hidden = 7000\n"), Contains("'hidden' is 7000") && Contains("512"));
   CHECK_THAT(error_of("experts = 255\n"), Contains("'experts' is 255"));

@@ -1,0 +1,150 @@
+// Our kernels executed on a simulated node, every result compared with what the routing and the data
+// functions say. Small, so that the rings wrap several times and every corner is reached in seconds.
+#include <catch2/catch.hpp>
+
+#include "sim/workload/run.hpp"
+
+using namespace ptxwire;
+using namespace ptxwire::sim;
+
+namespace {
+
+/// 2 channels and chunks of 3 rows. Rings of 8 rows (dispatch) turn several times in a channel of 60 tokens;
+/// combine needs 25 at least, which two ranks turn twice.
+Scenario small(KernelFamily kernel, KernelRevision revision, uint32_t ranks) {
+  Scenario s;
+  s.kernel = kernel;
+  s.revision = revision;
+  s.elements = kernel == KernelFamily::intranode_dispatch ? ElementType::fp8 : ElementType::bf16;
+  s.ranks = ranks;
+  s.tokens = 120;
+  s.hidden = kernel == KernelFamily::intranode_dispatch ? 1024 : 512;
+  s.topk = 4;
+  s.experts = 32;
+  s.sms = 4;
+  s.chunk = 3;
+  s.ring_slots = kernel == KernelFamily::intranode_dispatch ? 8 : 25;
+  s.calls = 2;
+  return s;
+}
+
+ScenarioResult run(const Scenario& scenario) {
+  for (const auto& [key, value] : scenario_settings(scenario)) UNSCOPED_INFO(key << " = " << value);
+  RunOptions options;
+  options.max_time = models::microseconds(20000);
+  options.threads = 1;
+  auto result = run_scenario(scenario, options);
+  if (!result) FAIL(result.error().to_string());
+  INFO(result->first_mismatch);
+  REQUIRE(result->result == ResultState::correct);
+  return *result;
+}
+
+constexpr auto kDispatch = KernelFamily::intranode_dispatch;
+constexpr auto kCombine = KernelFamily::intranode_combine;
+
+}  // namespace
+
+TEST_CASE("intranode: dispatch and combine are exact on 2, 4 and 8 ranks in both revisions", "[sim]") {
+  const auto kernel = GENERATE(kDispatch, kCombine);
+  const auto revision = GENERATE(KernelRevision::a, KernelRevision::d);
+  const auto ranks = GENERATE(2U, 4U, 8U);
+  const ScenarioResult result = run(small(kernel, revision, ranks));
+  CHECK(result.time_us > 0);
+  CHECK(result.time_us_max >= result.time_us);
+  CHECK(result.bound_us < result.time_us);
+}
+
+TEST_CASE("intranode: notify and layout on the GPUs give the same results as the host's tables", "[sim]") {
+  Scenario scenario = small(kDispatch, GENERATE(KernelRevision::a, KernelRevision::d), 4);
+  scenario.notify = NotifyMode::full;
+  scenario.calls = GENERATE(1U, 2U);
+  run(scenario);
+}
+
+TEST_CASE("intranode: expert indices and weights travel with the rows", "[sim]") {
+  Scenario scenario = small(GENERATE(kDispatch, kCombine), GENERATE(KernelRevision::a, KernelRevision::d), 4);
+  scenario.send_topk = true;
+  scenario.routing = GENERATE(RoutingPattern::random, RoutingPattern::masked);
+  run(scenario);
+}
+
+TEST_CASE("intranode: corner routings", "[sim]") {
+  Scenario scenario = small(GENERATE(kDispatch, kCombine), GENERATE(KernelRevision::a, KernelRevision::d), 4);
+  scenario.routing =
+      GENERATE(RoutingPattern::all_to_one, RoutingPattern::none_to_last, RoutingPattern::masked);
+  run(scenario);
+}
+
+TEST_CASE("intranode: token counts that do not fit the channels", "[sim]") {
+  Scenario scenario = small(GENERATE(kDispatch, kCombine), GENERATE(KernelRevision::a, KernelRevision::d), 4);
+  scenario.sms = 6;
+  scenario.tokens = GENERATE(0U, 1U, 2U, 41U);  // none, fewer than the 3 channels, not divisible by them
+  run(scenario);
+}
+
+TEST_CASE("intranode: chunk as large as the ring, chunk of one, ring that is no power of two", "[sim]") {
+  Scenario scenario = small(GENERATE(kDispatch, kCombine), GENERATE(KernelRevision::a, KernelRevision::d), 2);
+  std::tie(scenario.chunk, scenario.ring_slots) =
+      GENERATE(std::make_tuple(8U, 8U), std::make_tuple(1U, 2U), std::make_tuple(4U, 7U));
+  if (scenario.kernel == kCombine) scenario.ring_slots += 22;
+  run(scenario);
+}
+
+TEST_CASE("intranode: rows with and without a tail of the unrolled copy", "[sim]") {
+  Scenario scenario = small(GENERATE(kDispatch, kCombine), GENERATE(KernelRevision::a, KernelRevision::d), 2);
+  scenario.tokens = 20;
+  scenario.hidden = GENERATE(512U, 2048U, 2560U, 7168U);
+  run(scenario);
+}
+
+TEST_CASE("intranode: BF16 rows are dispatched as they are", "[sim]") {
+  Scenario scenario = small(kDispatch, GENERATE(KernelRevision::a, KernelRevision::d), 2);
+  scenario.elements = ElementType::bf16;
+  run(scenario);
+}
+
+TEST_CASE("intranode: cache hints change no result", "[sim]") {
+  Scenario scenario = small(GENERATE(kDispatch, kCombine), GENERATE(KernelRevision::a, KernelRevision::d), 2);
+  scenario.hints = GENERATE(PayloadHints::no_prefetch, PayloadHints::plain, PayloadHints::safe);
+  run(scenario);
+}
+
+TEST_CASE("intranode: a flush before the timed call, and many calls in a row", "[sim]") {
+  Scenario scenario = small(GENERATE(kDispatch, kCombine), GENERATE(KernelRevision::a, KernelRevision::d), 2);
+  scenario.tokens = 30;
+  std::tie(scenario.flush_l2, scenario.calls) =
+      GENERATE(std::make_tuple(true, 2U), std::make_tuple(false, 7U));
+  run(scenario);
+}
+
+TEST_CASE("intranode: logical bytes count own rows, wire bytes do not", "[sim]") {
+  Scenario scenario = small(kDispatch, KernelRevision::a, 2);
+  scenario.routing = RoutingPattern::all_to_one;
+  scenario.tokens = 40;
+  const ScenarioResult result = run(scenario);
+  CHECK(result.logical_bytes == 80 * (1024 + 32));
+  CHECK(result.wire_bytes == 40 * (1024 + 32));
+  CHECK(result.logical_gb_per_s == Approx(80 * 1056 / result.time_us * 1e-3));
+  // Rank 1 sends 40 rows over 8 links of 25 GB/s.
+  CHECK(result.bound_us == Approx(40 * 1056 / 200e9 * 1e6));
+}
+
+TEST_CASE("intranode: a scenario that cannot run is refused", "[sim]") {
+  Scenario scenario = small(kDispatch, KernelRevision::a, 2);
+  scenario.machine = "h900-node";
+  auto result = run_scenario(scenario);
+  REQUIRE_FALSE(result.has_value());
+  CHECK_THAT(result.error().message, Catch::Matchers::Contains("h900-node"));
+
+  scenario.machine = "h800-node";
+  scenario.entry = "dispatch_b";
+  result = run_scenario(scenario);
+  REQUIRE_FALSE(result.has_value());
+  CHECK_THAT(result.error().to_string(), Catch::Matchers::Contains("dispatch_b"));
+
+  scenario.entry.clear();
+  scenario.sms = 1200;  // more CTAs of 256 threads than 132 SMs hold at once
+  result = run_scenario(scenario);
+  REQUIRE_FALSE(result.has_value());
+}
