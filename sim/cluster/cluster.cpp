@@ -141,7 +141,13 @@ class ClusterImplementation final : public Cluster {
   }
   [[nodiscard]] std::optional<Error> first_fault() const;
   Error deadlock() const;
-  RunReport report(Picoseconds begin, Picoseconds end, const std::vector<models::MemoryCounters>& before, uint64_t events_before);
+  struct Before {  ///< cumulative counters at the start of a run
+    std::vector<models::MemoryCounters> memory;
+    std::vector<std::vector<std::array<models::LinkUse, 2>>> links;  ///< [gpu][link]: egress, ingress
+    uint64_t events = 0;
+  };
+  [[nodiscard]] Before snapshot() const;
+  RunReport report(Picoseconds begin, Picoseconds end, const Before& before);
 
   Machine machine_;
   uint32_t gpu_count_;
@@ -269,16 +275,13 @@ Expected<RunReport> ClusterImplementation::run(const RunLimits& limits) {
   Picoseconds begin{};
   for (const std::unique_ptr<LogicalProcess>& process : processes_) begin = max(begin, process->now());
   std::vector<LogicalProcess*> processes;
-  std::vector<models::MemoryCounters> before;
-  uint64_t events_before = 0;
   for (const std::unique_ptr<LogicalProcess>& process : processes_) {
     processes.push_back(process.get());
     process->run_until(begin);
-    events_before += process->events_handled();
   }
+  const Before before = snapshot();
   for (uint32_t g = 0; g < gpu_count_; ++g) {
     if (flush_) systems_[g]->flush_l2();
-    before.push_back(systems_[g]->counters());
     streams_[g]->start(begin);
   }
   flush_ = false;
@@ -332,16 +335,27 @@ Expected<RunReport> ClusterImplementation::run(const RunLimits& limits) {
   }
   Picoseconds end{};
   for (const EnqueuedLaunch& enqueued : launches_) end = max(end, enqueued.launch.finished);
-  RunReport result = report(begin, end, before, events_before);
+  RunReport result = report(begin, end, before);
   launches_.clear();
   return result;
 }
 
-RunReport ClusterImplementation::report(Picoseconds begin, Picoseconds end, const std::vector<models::MemoryCounters>& before, uint64_t events_before) {
+ClusterImplementation::Before ClusterImplementation::snapshot() const {
+  Before before;
+  for (const std::unique_ptr<LogicalProcess>& process : processes_) before.events += process->events_handled();
+  for (uint32_t g = 0; g < gpu_count_; ++g) {
+    before.memory.push_back(systems_[g]->counters());
+    auto& links = before.links.emplace_back();
+    for (uint32_t l = 0; l < machine_.nvlink.links_per_gpu; ++l) links.push_back({fabric_->egress_use(GpuId{g}, l), fabric_->ingress_use(GpuId{g}, l)});
+  }
+  return before;
+}
+
+RunReport ClusterImplementation::report(Picoseconds begin, Picoseconds end, const Before& before) {
   RunReport result;
   result.time = end - begin;
   for (const std::unique_ptr<LogicalProcess>& process : processes_) result.events += process->events_handled();
-  result.events -= events_before;
+  result.events -= before.events;
   for (const EnqueuedLaunch& enqueued : launches_) {
     const Launch& launch = enqueued.launch;
     LaunchReport& out = result.launches.emplace_back();
@@ -365,7 +379,7 @@ RunReport ClusterImplementation::report(Picoseconds begin, Picoseconds end, cons
   const double seconds = static_cast<double>(std::max<int64_t>(result.time.value, 1)) * 1e-12;
   for (uint32_t g = 0; g < gpu_count_; ++g) {
     const models::MemoryCounters& now = systems_[g]->counters();
-    const models::MemoryCounters& old = before[g];
+    const models::MemoryCounters& old = before.memory[g];
     GpuReport& out = result.gpus.emplace_back();
     out.l2_read_bytes = (now.l2_sector_reads - old.l2_sector_reads) * models::kSectorBytes;
     out.l2_read_miss_bytes = (now.l2_sector_read_misses - old.l2_sector_read_misses) * models::kSectorBytes;
@@ -380,11 +394,12 @@ RunReport ClusterImplementation::report(Picoseconds begin, Picoseconds end, cons
     for (uint32_t l = 0; l < links; ++l) {
       const models::LinkUse egress = fabric_->egress_use(GpuId{g}, l);
       const models::LinkUse ingress = fabric_->ingress_use(GpuId{g}, l);
-      const double busy = static_cast<double>(egress.busy.value) * 1e-12 / seconds;
+      const auto& [egress_before, ingress_before] = before.links[g][l];
+      const double busy = static_cast<double>((egress.busy - egress_before.busy).value) * 1e-12 / seconds;
       out.nvlink_egress_utilisation += busy / links;
       out.nvlink_egress_max_utilisation = std::max(out.nvlink_egress_max_utilisation, busy);
-      out.nvlink_ingress_utilisation += static_cast<double>(ingress.busy.value) * 1e-12 / seconds / links;
-      out.nvlink_blocked_share += static_cast<double>(egress.blocked.value) * 1e-12 / seconds / links;
+      out.nvlink_ingress_utilisation += static_cast<double>((ingress.busy - ingress_before.busy).value) * 1e-12 / seconds / links;
+      out.nvlink_blocked_share += static_cast<double>((egress.blocked - egress_before.blocked).value) * 1e-12 / seconds / links;
     }
   }
   std::vector<std::pair<Picoseconds, std::string>> printed;

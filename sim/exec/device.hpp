@@ -64,7 +64,7 @@ struct Launch {
   bool done = false;
   uint64_t instructions = 0, charged_instructions = 0;
   struct Profile {
-    std::array<int64_t, static_cast<size_t>(Wait::count)> waited{};  ///< cycles, lane-weighted warps
+    std::array<int64_t, static_cast<size_t>(Wait::count)> waited{};  ///< cycles summed over warps
     uint64_t warps = 0, instructions = 0;
   };
   std::array<Profile, 2> profile;       ///< even and odd CTAs

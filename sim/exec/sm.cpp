@@ -152,8 +152,7 @@ void Sm::on_event(Picoseconds now, uint64_t argument) {
     return;
   }
   if (fragment.waiting) {  // a time limit: nanosleep is over, a suspended try_wait gives up
-    fragment.waiting = false;
-    fragment.warp->waited[static_cast<size_t>(fragment.reason)] += (cycle - fragment.wait_since) * std::popcount(fragment.mask);
+    account_wait(fragment, cycle);
     std::erase(fragment.warp->cta->mbarrier_waiting, &fragment);
     fragment.cycle = std::max(fragment.cycle, cycle);
   }
@@ -166,12 +165,15 @@ void Sm::wait(Fragment& fragment, Wait reason, int64_t cycle) {
   fragment.wait_since = cycle;
 }
 
-void Sm::resume(Fragment& fragment, int64_t cycle) {
-  if (fragment.waiting) {
-    fragment.warp->waited[static_cast<size_t>(fragment.reason)] +=
-        std::max<int64_t>(0, cycle - fragment.wait_since) * std::popcount(fragment.mask);
-  }
+// Lanes that wait for others of their warp add nothing: what those others wait for is what holds up the warp.
+void Sm::account_wait(Fragment& fragment, int64_t cycle) {
+  if (fragment.waiting && fragment.reason != Wait::reconverge)
+    fragment.warp->waited[static_cast<size_t>(fragment.reason)] += std::max<int64_t>(0, cycle - fragment.wait_since);
   fragment.waiting = false;
+}
+
+void Sm::resume(Fragment& fragment, int64_t cycle) {
+  account_wait(fragment, cycle);
   fragment.on_scoreboard = false;
   fragment.cycle = std::max(fragment.cycle, cycle);
   schedule(fragment, fragment.cycle);

@@ -69,6 +69,7 @@ class Sm {
   void schedule(Fragment& fragment, int64_t cycle);
   void wait(Fragment& fragment, Wait reason, int64_t cycle);
   void resume(Fragment& fragment, int64_t cycle);
+  static void account_wait(Fragment& fragment, int64_t cycle);
   Fragment& new_fragment(Warp& warp);
   void free_fragment(Fragment& fragment);
   LaneFrame lane_frame(const Fragment& fragment) const;

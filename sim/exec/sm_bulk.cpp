@@ -360,7 +360,7 @@ bool Sm::async_control(Fragment& fragment, const Op& op, uint32_t mask, int64_t 
           return false;
         }
         // Without .noinc the arrival is first added to what the phase expects, so it is neutral.
-        if (!op.modifiers.no_complete) mbarrier_update(*warp.cta, static_cast<uint32_t>(offset), -1, 0, false, cycle);
+        if (!op.modifiers.no_increment) mbarrier_update(*warp.cta, static_cast<uint32_t>(offset), -1, 0, false, cycle);
         warp.async_arrivals.push_back({warp.async_first + warp.async_groups.size() - 1, offset, 1});
       }
       if (warp.async_groups.size() == 1 && warp.async_groups.front() == 0) {

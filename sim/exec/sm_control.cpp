@@ -289,9 +289,11 @@ void Sm::exit_lanes(Fragment& fragment, uint32_t mask, int64_t cycle) {
   cluster_barrier_check(*cta.cluster[0], cycle);
   if (warp.alive != 0) return;
   Launch::Profile& profile = cta.launch->profile[cta.linear % 2];
-  for (size_t i = 0; i < warp.waited.size(); ++i) profile.waited[i] += warp.waited[i] / 32;
   int64_t waited = 0;
-  for (const int64_t cycles : warp.waited) waited += cycles / 32;
+  for (size_t i = 0; i < warp.waited.size(); ++i) {
+    profile.waited[i] += warp.waited[i];
+    waited += warp.waited[i];
+  }
   profile.waited[static_cast<size_t>(Wait::issuing)] += std::max<int64_t>(0, cycle - warp.started - waited);
   ++profile.warps;
   profile.instructions += warp.instructions;
@@ -379,7 +381,6 @@ void Sm::recheck_syncs(Warp& warp, int64_t cycle) {
     for (Fragment* fragment : group) {
       if (mergeable && fragment != first) {
         first->mask |= fragment->mask;
-        warp.waited[static_cast<size_t>(Wait::reconverge)] += std::max<int64_t>(0, cycle - fragment->wait_since) * std::popcount(fragment->mask);
         free_fragment(*fragment);
       } else if (fragment != first) {
         resume(*fragment, cycle + 1);

@@ -117,7 +117,7 @@ struct Warp {
   uint64_t async_first = 0;
   int64_t started = 0;
   uint64_t instructions = 0;
-  std::array<int64_t, static_cast<size_t>(Wait::count)> waited{};  ///< lane-cycles
+  std::array<int64_t, static_cast<size_t>(Wait::count)> waited{};  ///< cycles, by reason
 };
 
 struct NamedBarrier {
