@@ -30,7 +30,6 @@ Expected<uint64_t> MemorySpace::allocate(uint64_t bytes, std::string name, uint6
   void* data = mmap(nullptr, std::max<uint64_t>(bytes, 1), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (data == MAP_FAILED)
     return Error{.message = fmt::format("this machine has no memory for allocation '{}' of {} bytes", name, bytes)};
-  madvise(data, std::max<uint64_t>(bytes, 1), MADV_HUGEPAGE);
   const uint64_t pages = (bytes + page - 1) / page;
   const uint64_t offset = next_;
   next_ += (std::max<uint64_t>(pages, 1) + 1) * page;
