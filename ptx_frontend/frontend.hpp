@@ -16,15 +16,16 @@ namespace ptxwire::ptx {
 Module parse(std::shared_ptr<const std::string> text, std::string path, Diagnostics& diagnostics);
 
 /// Resolves names, matches every instruction against the instruction table, checks operand types; fills
-/// Instruction::opcode/modifiers/executable and Operand::symbol in place. Call it only on a module that parsed.
+/// Instruction::opcode/modifiers/executable and Operand::symbol in place. Call it only on a module that
+/// parsed.
 void check(Module& module, Diagnostics& diagnostics);
 
 /// Links checked modules (weak/visible/extern, loader intrinsics such as vprintf stay open) and lowers them.
 /// Errors name the symbol and the module.
 Expected<Program> link_and_lower(const std::vector<const Module*>& modules);
 
-/// Reads, parses, checks, links and lowers files. The first error of a file is returned as an Error with its place
-/// (the message says how many more there are, hint: ptxwire lint).
+/// Reads, parses, checks, links and lowers files. The first error of a file is returned as an Error with its
+/// place (the message says how many more there are, hint: ptxwire lint).
 Expected<Program> load_program(const std::vector<std::string>& paths);
 
 /// Reads a whole file; an Error names the path and the reason. Refuses directories and files over 1 GiB.

@@ -1,6 +1,7 @@
-// A logical process: one event queue and one clock. Each GPU and each switch group is one; sim/engine runs them
-// window by window on threads. Within a process events are handled in order of (time, insertion); messages between
-// processes are delivered at window ends in order of (time, source, sequence), so results do not depend on threads.
+// A logical process: one event queue and one clock. Each GPU and each switch group is one; sim/engine runs
+// them window by window on threads. Within a process events are handled in order of (time, insertion);
+// messages between processes are delivered at window ends in order of (time, source, sequence), so results do
+// not depend on threads.
 #pragma once
 
 #include <cstdint>

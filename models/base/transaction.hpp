@@ -1,6 +1,6 @@
-// The seam between function and time. Execution creates a transaction; models carry it through ports and queues
-// and say when its parts reach their home and when it is back. At home the client performs it on memory. Models never
-// read data; memory never knows latency.
+// The seam between function and time. Execution creates a transaction; models carry it through ports and
+// queues and say when its parts reach their home and when it is back. At home the client performs it on
+// memory. Models never read data; memory never knows latency.
 #pragma once
 
 #include <array>
@@ -24,24 +24,25 @@ constexpr uint32_t sector_count(uint8_t sector_mask) {
 
 /// What one warp operation touches in one 128-byte line.
 struct TransactionPart {
-  uint64_t line = 0;         ///< device address of the line (multiple of 128)
-  uint32_t lane_mask = 0;    ///< lanes of the operation that fall into it (bulk copies: unused)
-  uint16_t bytes = 0;        ///< bytes touched
-  uint8_t sector_mask = 0;   ///< of its four 32-byte sectors
+  uint64_t line = 0;        ///< device address of the line (multiple of 128)
+  uint32_t lane_mask = 0;   ///< lanes of the operation that fall into it (bulk copies: unused)
+  uint16_t bytes = 0;       ///< bytes touched
+  uint8_t sector_mask = 0;  ///< of its four 32-byte sectors
 };
 
 class MemoryClient;
 
-/// One memory operation of a warp, a bulk-copy engine or another agent, to one home. Owned by the client of the
-/// source; while it travels, exactly one logical process at a time touches it.
+/// One memory operation of a warp, a bulk-copy engine or another agent, to one home. Owned by the client of
+/// the source; while it travels, exactly one logical process at a time touches it.
 struct Transaction {
   static constexpr unsigned kMaxParts = 32;
 
   AccessKind kind = AccessKind::load;
   L2Priority l2_priority = L2Priority::normal;
   uint16_t l2_prefetch_bytes = 0;  ///< 0, 64, 128, 256: sectors to fetch around a miss
-  bool host_memory = false;        ///< home is host memory behind PCIe (home_gpu is the GPU whose host link is used)
-  bool posted = false;             ///< stores and reductions: completion is only an acknowledgement
+  bool host_memory =
+      false;            ///< home is host memory behind PCIe (home_gpu is the GPU whose host link is used)
+  bool posted = false;  ///< stores and reductions: completion is only an acknowledgement
   GpuId source_gpu{}, home_gpu{};
   SmId source_sm{};
   uint8_t part_count = 0;
@@ -61,7 +62,8 @@ struct Transaction {
 /// The functional side of a transaction.
 class MemoryClient {
  public:
-  /// Parts [first, first+count) reached their home at `now`: read or write memory. Runs in the process of the home GPU.
+  /// Parts [first, first+count) reached their home at `now`: read or write memory. Runs in the process of the
+  /// home GPU.
   virtual void perform(Transaction& transaction, unsigned first, unsigned count, Picoseconds now) = 0;
   /// Every part is done and the answer is back at the source at `now`. Runs in the process of the source GPU;
   /// the transaction may be reused after it returns.

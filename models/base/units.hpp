@@ -15,7 +15,10 @@ struct Picoseconds {
   friend constexpr Picoseconds operator+(Picoseconds a, Picoseconds b) { return {a.value + b.value}; }
   friend constexpr Picoseconds operator-(Picoseconds a, Picoseconds b) { return {a.value - b.value}; }
   friend constexpr Picoseconds operator*(Picoseconds a, int64_t n) { return {a.value * n}; }
-  constexpr Picoseconds& operator+=(Picoseconds b) { value += b.value; return *this; }
+  constexpr Picoseconds& operator+=(Picoseconds b) {
+    value += b.value;
+    return *this;
+  }
   [[nodiscard]] constexpr double us() const { return static_cast<double>(value) * 1e-6; }
   [[nodiscard]] constexpr double ns() const { return static_cast<double>(value) * 1e-3; }
 };
@@ -27,16 +30,18 @@ constexpr Picoseconds microseconds(double us) { return {static_cast<int64_t>(us 
 constexpr Picoseconds max(Picoseconds a, Picoseconds b) { return a < b ? b : a; }
 constexpr Picoseconds min(Picoseconds a, Picoseconds b) { return a < b ? a : b; }
 
-/// Converts between cycles of one clock and time. Exact to a picosecond: cycles stay integers and are scaled by
-/// a 32.32 fixed-point period (1.755 GHz is 569.8005 ps, not 569).
+/// Converts between cycles of one clock and time. Exact to a picosecond: cycles stay integers and are scaled
+/// by a 32.32 fixed-point period (1.755 GHz is 569.8005 ps, not 569).
 class ClockDomain {
  public:
   constexpr explicit ClockDomain(double hertz)
       : period_fixed_(static_cast<uint64_t>(1e12 / hertz * 4294967296.0 + 0.5)), hertz_(hertz) {}
   [[nodiscard]] constexpr Picoseconds time(int64_t cycles) const {
-    return {static_cast<int64_t>((static_cast<unsigned __int128>(static_cast<uint64_t>(cycles)) * period_fixed_) >> 32)};
+    return {static_cast<int64_t>(
+        (static_cast<unsigned __int128>(static_cast<uint64_t>(cycles)) * period_fixed_) >> 32)};
   }
-  /// First cycle that starts at or after `t`. A floating-point guess saves a 128-bit division; the loops make it exact.
+  /// First cycle that starts at or after `t`. A floating-point guess saves a 128-bit division; the loops make
+  /// it exact.
   [[nodiscard]] constexpr int64_t cycle_at_or_after(Picoseconds t) const {
     auto cycle = static_cast<int64_t>(static_cast<double>(t.value) * (hertz_ * 1e-12));
     while (time(cycle) < t) ++cycle;

@@ -1,6 +1,6 @@
-// The parameters of one node, as read from a machine file (models/machines/*.toml). Every value there carries unit,
-// source and kind (spec | measured | fitted); this struct holds them converted to base units. A parameter is a property
-// of hardware: none belongs to one kernel, scenario or measurement.
+// The parameters of one node, as read from a machine file (models/machines/*.toml). Every value there carries
+// unit, source and kind (spec | measured | fitted); this struct holds them converted to base units. A
+// parameter is a property of hardware: none belongs to one kernel, scenario or measurement.
 #pragma once
 
 #include <array>
@@ -16,8 +16,26 @@ namespace ptxwire::models {
 
 /// Execution classes of machine instructions; the simulator maps decoded PTX onto them.
 enum class OperationClass : uint8_t {
-  alu, imad, imad_wide, fp32, fp16, fp64, sfu, conversion, division, shuffle, vote, redux, match, branch, barrier,
-  special_register, memory, fence, control, count
+  alu,
+  imad,
+  imad_wide,
+  fp32,
+  fp16,
+  fp64,
+  sfu,
+  conversion,
+  division,
+  shuffle,
+  vote,
+  redux,
+  match,
+  branch,
+  barrier,
+  special_register,
+  memory,
+  fence,
+  control,
+  count
 };
 std::string_view operation_class_name(OperationClass operation_class);
 
@@ -33,19 +51,19 @@ struct SmParameters {
   uint32_t schedulers = 4;
   uint32_t max_warps = 64, max_threads = 2048, max_ctas = 32;
   uint32_t registers = 65536;
-  uint32_t register_allocation_unit = 256;   ///< registers per warp are rounded up to it
-  uint32_t shared_bytes = 233472;            ///< per SM
+  uint32_t register_allocation_unit = 256;  ///< registers per warp are rounded up to it
+  uint32_t shared_bytes = 233472;           ///< per SM
   uint32_t shared_reserved_per_cta_bytes = 1024;
   uint32_t max_shared_per_cta_bytes = 232448;
   std::array<OperationTiming, static_cast<size_t>(OperationClass::count)> timing{};
-  uint32_t branch_taken_clk = 12;            ///< extra cycles of a taken branch
+  uint32_t branch_taken_clk = 12;  ///< extra cycles of a taken branch
   uint32_t shared_latency_clk = 29, shared_atomic_latency_clk = 60;
   uint32_t l1_hit_latency_clk = 38;
-  uint32_t l1_bytes = 262144;                ///< unified with shared memory
-  double lsu_interval_clk = 2;               ///< LSU accepts one memory instruction per this many cycles
-  double lsu_bytes_per_clk = 128;            ///< address/data width of the LSU (16 B x 32 lanes takes 4 cycles)
-  double l1_return_bytes_per_clk = 64;       ///< fill/return path of L2 data into the SM
-  uint32_t outstanding_load_lines = 512;     ///< lines in flight towards L2 or NVLink per SM
+  uint32_t l1_bytes = 262144;             ///< unified with shared memory
+  double lsu_interval_clk = 2;            ///< LSU accepts one memory instruction per this many cycles
+  double lsu_bytes_per_clk = 128;         ///< address/data width of the LSU (16 B x 32 lanes takes 4 cycles)
+  double l1_return_bytes_per_clk = 64;    ///< fill/return path of L2 data into the SM
+  uint32_t outstanding_load_lines = 512;  ///< lines in flight towards L2 or NVLink per SM
   uint32_t remote_store_window_bytes = 45056;  ///< unacknowledged remote stores per SM
   uint32_t local_store_window_bytes = 131072;  ///< unacknowledged local stores per SM
   uint32_t tma_load_issue_clk = 22, tma_store_issue_clk = 75, tma_latency_clk = 475;
@@ -55,19 +73,19 @@ struct SmParameters {
   uint32_t mbarrier_arrive_clk = 6, mbarrier_wait_clk = 43;
   uint32_t cluster_barrier_clk = 190, dsm_latency_clk = 180;
   double dsm_bytes_per_clk = 20;
-  uint32_t cta_launch_clk = 300;             ///< from scheduler decision to first instruction of a CTA
+  uint32_t cta_launch_clk = 300;  ///< from scheduler decision to first instruction of a CTA
 };
 
 struct L2Parameters {
   uint64_t bytes = 50ULL << 20;
   uint32_t ways = 16, partitions = 2, slices = 96;
-  double slice_bytes_per_clk = 64;           ///< per slice, SM clock
-  uint32_t request_latency_clk = 110;        ///< SM to near slice
+  double slice_bytes_per_clk = 64;     ///< per slice, SM clock
+  uint32_t request_latency_clk = 110;  ///< SM to near slice
   uint32_t access_latency_clk = 40;
-  uint32_t response_latency_clk = 108;       ///< near slice back to the SM
-  uint32_t far_extra_clk = 150;              ///< round trip, for the other partition
+  uint32_t response_latency_clk = 108;         ///< near slice back to the SM
+  uint32_t far_extra_clk = 150;                ///< round trip, for the other partition
   double partition_link_bytes_per_clk = 1500;  ///< between the partitions, each way
-  uint32_t atomic_interval_clk = 2;          ///< per sector operation at the slice
+  uint32_t atomic_interval_clk = 2;            ///< per sector operation at the slice
 };
 
 struct HbmParameters {
@@ -75,8 +93,8 @@ struct HbmParameters {
   double bytes_per_second = 3.35e12;
   double efficiency = 0.9;
   uint32_t channels = 80;
-  double latency_ns = 180;                   ///< beyond the L2 access of a miss
-  uint32_t write_buffer_bytes = 4096;        ///< evicted bytes per channel that may wait without holding up L2
+  double latency_ns = 180;             ///< beyond the L2 access of a miss
+  uint32_t write_buffer_bytes = 4096;  ///< evicted bytes per channel that may wait without holding up L2
 };
 
 struct NvlinkParameters {
@@ -85,11 +103,11 @@ struct NvlinkParameters {
   double link_bytes_per_second = 25e9;
   uint32_t packet_payload_bytes = 128, header_bytes = 16, ack_bytes = 12;
   uint32_t read_request_bytes = 16;
-  uint32_t interleave_bytes = 512;           ///< consecutive bytes on one link before the hash picks another
-  double egress_latency_ns = 60;             ///< SM through the crossbar to the link
-  double link_latency_ns = 100;              ///< GPU <-> switch, each hop
+  uint32_t interleave_bytes = 512;  ///< consecutive bytes on one link before the hash picks another
+  double egress_latency_ns = 60;    ///< SM through the crossbar to the link
+  double link_latency_ns = 100;     ///< GPU <-> switch, each hop
   double switch_latency_ns = 100;
-  double ingress_latency_ns = 60;            ///< link to L2
+  double ingress_latency_ns = 60;              ///< link to L2
   uint32_t switch_input_buffer_bytes = 16384;  ///< per input port: the credit window of the link
   uint32_t switch_output_buffer_bytes = 2048;  ///< per output port
   /// Switch that link l of every GPU is cabled to, from the topology file; empty: spread evenly.
@@ -97,26 +115,27 @@ struct NvlinkParameters {
 };
 
 struct HostParameters {
-  double launch_latency_us = 4.9;            ///< host call to first CTA on an idle stream
-  double launch_interval_us = 2.0;           ///< between successive asynchronous launches of one host thread
-  double kernel_gap_us = 1.2;                ///< end of a kernel to first CTA of the next in the stream
-  double event_gap_us = 0.6;                 ///< end of a kernel to a dependent on another stream, beyond kernel_gap
+  double launch_latency_us = 4.9;   ///< host call to first CTA on an idle stream
+  double launch_interval_us = 2.0;  ///< between successive asynchronous launches of one host thread
+  double kernel_gap_us = 1.2;       ///< end of a kernel to first CTA of the next in the stream
+  double event_gap_us = 0.6;        ///< end of a kernel to a dependent on another stream, beyond kernel_gap
   double cooperative_extra_us = 0.6;
-  double pcie_latency_ns = 700;              ///< SM to host memory, one way
+  double pcie_latency_ns = 700;  ///< SM to host memory, one way
   double pcie_bytes_per_second = 55e9;
 };
 
 /// One parameter as written in the file, for `machine show` and provenance.
 struct ParameterRecord {
-  std::string key;     ///< "nvlink.header_bytes"
-  std::string value;   ///< as written
+  std::string key;    ///< "nvlink.header_bytes"
+  std::string value;  ///< as written
   std::string unit, source, kind;
 };
 
 struct Machine {
   std::string name;
   std::string path;
-  std::string topology;  ///< path of the topology file (models/fabric/topologies/*.toml) that the links come from
+  std::string
+      topology;  ///< path of the topology file (models/fabric/topologies/*.toml) that the links come from
   uint32_t gpus = 8;
   SmParameters sm;
   L2Parameters l2;
@@ -126,12 +145,14 @@ struct Machine {
   std::vector<ParameterRecord> records;
 };
 
-/// Reads a machine file. Unknown keys, missing or wrong units, negative or out-of-range values and unknown kinds are
-/// errors that name file, line and what was expected. A file may name a `base` file whose values it overrides.
+/// Reads a machine file. Unknown keys, missing or wrong units, negative or out-of-range values and unknown
+/// kinds are errors that name file, line and what was expected. A file may name a `base` file whose values it
+/// overrides.
 Expected<Machine> load_machine(const std::string& path);
 
 /// Sets one parameter by key ("nvlink.header_bytes=16"), as load_machine would; for calibration and what-if.
-Expected<void> set_machine_parameter(Machine& machine, std::string_view key, std::string_view value_with_unit);
+Expected<void> set_machine_parameter(Machine& machine, std::string_view key,
+                                     std::string_view value_with_unit);
 
 /// Removes all latency and bandwidth limits: the zero-latency model, same code path.
 void make_untimed(Machine& machine);

@@ -27,8 +27,8 @@ constexpr uint32_t kStreamsPerGpu = 1U << 16;  ///< a StreamId is gpu * kStreams
 
 struct LoadedModule {
   std::shared_ptr<const ptx::Program> program;
-  std::vector<std::vector<uint64_t>> addresses;               ///< [gpu][variable]
-  std::vector<std::unique_ptr<ExecProgram>> executable;       ///< [gpu]
+  std::vector<std::vector<uint64_t>> addresses;          ///< [gpu][variable]
+  std::vector<std::unique_ptr<ExecProgram>> executable;  ///< [gpu]
 };
 
 struct EnqueuedLaunch {
@@ -54,7 +54,8 @@ class ClusterImplementation final : public Cluster {
       host_memories_.push_back(std::make_unique<MemorySpace>(kHostBias + g));
       group_.device_memory.push_back(memories_.back().get());
       group_.host_memory.push_back(host_memories_.back().get());
-      systems_.push_back(std::make_unique<GpuMemorySystem>(machine_, GpuId{g}, *processes_[g], fabric_.get()));
+      systems_.push_back(
+          std::make_unique<GpuMemorySystem>(machine_, GpuId{g}, *processes_[g], fabric_.get()));
       fabric_->attach(GpuId{g}, *systems_.back());
       devices_.push_back(std::make_unique<Device>(group_, GpuId{g}, *processes_[g], *systems_.back()));
       group_.devices.push_back(devices_.back().get());
@@ -76,7 +77,8 @@ class ClusterImplementation final : public Cluster {
   }
   Expected<void> free(DeviceAddress address) override {
     MemorySpace* space = space_of(address);
-    if (space == nullptr) return Error{.message = fmt::format("{:#x} is not the start of an allocation", address)};
+    if (space == nullptr)
+      return Error{.message = fmt::format("{:#x} is not the start of an allocation", address)};
     return space->free(address);
   }
   Expected<void> write(DeviceAddress address, std::span<const uint8_t> bytes) override {
@@ -102,7 +104,8 @@ class ClusterImplementation final : public Cluster {
     if (gpu.value >= gpu_count_) return no_gpu(gpu);
     const std::vector<ptx::ProgramVariable>& variables = modules_[module].program->variables;
     for (size_t v = 0; v < variables.size(); ++v)
-      if (variables[v].name == name && variables[v].space == ptx::Space::global) return modules_[module].addresses[gpu.value][v];
+      if (variables[v].name == name && variables[v].space == ptx::Space::global)
+        return modules_[module].addresses[gpu.value][v];
     return Error{.message = fmt::format("the module has no .global variable '{}'", name)};
   }
 
@@ -120,20 +123,26 @@ class ClusterImplementation final : public Cluster {
     return gpu * kStreamsPerGpu + event;
   }
   void wait(StreamId stream, EventId event) override {
-    streams_[stream / kStreamsPerGpu]->enqueue({HostCall::Kind::wait, stream % kStreamsPerGpu, nullptr, event % kStreamsPerGpu});
+    streams_[stream / kStreamsPerGpu]->enqueue(
+        {HostCall::Kind::wait, stream % kStreamsPerGpu, nullptr, event % kStreamsPerGpu});
   }
   [[nodiscard]] Picoseconds event_time(EventId event) const override {
     return streams_[event / kStreamsPerGpu]->event_time(event % kStreamsPerGpu);
   }
   void synchronize(StreamId stream) override {
-    streams_[stream / kStreamsPerGpu]->enqueue({HostCall::Kind::synchronize, stream % kStreamsPerGpu, nullptr, 0});
+    streams_[stream / kStreamsPerGpu]->enqueue(
+        {HostCall::Kind::synchronize, stream % kStreamsPerGpu, nullptr, 0});
   }
   void flush_l2() override { flush_ = true; }
   Expected<RunReport> run(const RunLimits& limits) override;
 
  private:
-  MemorySpace* space_of(DeviceAddress address) const { return address >> kGpuShift == 0 ? nullptr : group_.space(home_of(address)); }
-  Error no_gpu(GpuId gpu) const { return Error{.message = fmt::format("GPU {} does not exist, the cluster has {}", gpu.value, gpu_count_)}; }
+  MemorySpace* space_of(DeviceAddress address) const {
+    return address >> kGpuShift == 0 ? nullptr : group_.space(home_of(address));
+  }
+  Error no_gpu(GpuId gpu) const {
+    return Error{.message = fmt::format("GPU {} does not exist, the cluster has {}", gpu.value, gpu_count_)};
+  }
   Error outside(DeviceAddress address, uint64_t bytes) const {
     const MemorySpace* space = space_of(address);
     return Error{.message = fmt::format("{} bytes at {:#x} are not inside one allocation", bytes, address),
@@ -181,14 +190,16 @@ Expected<uint32_t> ClusterImplementation::load(std::shared_ptr<const ptx::Progra
         addresses[v] = (bank.size() + align - 1) / align * align;
         bank.resize(addresses[v] + variables[v].bytes);
       } else {
-        Expected<uint64_t> address = memories_[g]->allocate(variables[v].bytes, variables[v].name, std::max<uint64_t>(variables[v].align, 256));
+        Expected<uint64_t> address = memories_[g]->allocate(variables[v].bytes, variables[v].name,
+                                                            std::max<uint64_t>(variables[v].align, 256));
         if (!address) return address.error();
         addresses[v] = *address;
       }
     }
     for (size_t v = 0; v < variables.size(); ++v) {
       const bool constant = variables[v].space == ptx::Space::constant;
-      uint8_t* data = constant ? bank.data() + addresses[v] : memories_[g]->resolve(addresses[v], variables[v].bytes);
+      uint8_t* data =
+          constant ? bank.data() + addresses[v] : memories_[g]->resolve(addresses[v], variables[v].bytes);
       if (!variables[v].data.empty()) std::memcpy(data, variables[v].data.data(), variables[v].data.size());
       for (const ptx::ProgramVariable::Fixup& fixup : variables[v].fixups) {
         uint64_t value = static_cast<uint64_t>(fixup.addend);
@@ -196,13 +207,15 @@ Expected<uint32_t> ClusterImplementation::load(std::shared_ptr<const ptx::Progra
           value += ExecProgram::function_handle(fixup.symbol);
         } else {
           value += addresses[fixup.symbol];
-          if (fixup.generic && variables[fixup.symbol].space == ptx::Space::constant) value += kConstantWindow;
+          if (fixup.generic && variables[fixup.symbol].space == ptx::Space::constant)
+            value += kConstantWindow;
         }
         value >>= fixup.shift;
         std::memcpy(data + fixup.offset, &value, fixup.bytes);
       }
     }
-    module.executable.push_back(std::make_unique<ExecProgram>(program, machine_.sm, addresses, std::move(bank)));
+    module.executable.push_back(
+        std::make_unique<ExecProgram>(program, machine_.sm, addresses, std::move(bank)));
     module.addresses.push_back(std::move(addresses));
   }
   modules_.push_back(std::move(module));
@@ -211,7 +224,8 @@ Expected<uint32_t> ClusterImplementation::load(std::shared_ptr<const ptx::Progra
 
 Expected<LaunchId> ClusterImplementation::launch(StreamId stream, LaunchConfig config) {
   const uint32_t gpu = stream / kStreamsPerGpu;
-  if (config.module >= modules_.size()) return Error{.message = fmt::format("module {} is not loaded", config.module)};
+  if (config.module >= modules_.size())
+    return Error{.message = fmt::format("module {} is not loaded", config.module)};
   LoadedModule& module = modules_[config.module];
   Expected<uint32_t> function = check_launch(*module.program, config, machine_.sm);
   if (!function) return function.error();
@@ -235,7 +249,8 @@ Expected<LaunchId> ClusterImplementation::launch(StreamId stream, LaunchConfig c
   const uint32_t align = std::max(entry.shared_align, 16U);
   const uint32_t dynamic_offset = (entry.static_shared_bytes + align - 1) / align * align;
   launch.constants = launch.program->constants(dynamic_offset);
-  launch.shared_bytes = config.dynamic_shared_bytes == 0 ? entry.static_shared_bytes : dynamic_offset + config.dynamic_shared_bytes;
+  launch.shared_bytes = config.dynamic_shared_bytes == 0 ? entry.static_shared_bytes
+                                                         : dynamic_offset + config.dynamic_shared_bytes;
   launch.registers_per_thread = launch_registers(entry);
   launch.ctas = config.grid.count();
   if (config.cooperative) {
@@ -252,7 +267,8 @@ Expected<LaunchId> ClusterImplementation::launch(StreamId stream, LaunchConfig c
 std::optional<Error> ClusterImplementation::first_fault() const {
   const std::pair<Picoseconds, Error>* first = nullptr;
   for (const std::unique_ptr<Device>& device : devices_)
-    if (device->fault_seen() && (first == nullptr || device->fault_seen()->first < first->first)) first = &*device->fault_seen();
+    if (device->fault_seen() && (first == nullptr || device->fault_seen()->first < first->first))
+      first = &*device->fault_seen();
   if (first == nullptr) return std::nullopt;
   return first->second;
 }
@@ -266,11 +282,14 @@ Error ClusterImplementation::deadlock() const {
       if (shown++ < kLines) text += "\n  " + line;
     }
   }
-  return Error{.message = std::move(text), .hint = "each line names who waits and at which address, barrier or instruction"};
+  return Error{.message = std::move(text),
+               .hint = "each line names who waits and at which address, barrier or instruction"};
 }
 
 Expected<RunReport> ClusterImplementation::run(const RunLimits& limits) {
-  if (broken_) return Error{.message = "an earlier run of this cluster ended with an error, so its state is not defined", .hint = "create a new cluster"};
+  if (broken_)
+    return Error{.message = "an earlier run of this cluster ended with an error, so its state is not defined",
+                 .hint = "create a new cluster"};
   group_.park_polls = limits.park_polls;
   Picoseconds begin{};
   for (const std::unique_ptr<LogicalProcess>& process : processes_) begin = max(begin, process->now());
@@ -312,13 +331,19 @@ Expected<RunReport> ClusterImplementation::run(const RunLimits& limits) {
     if (end == RunEnd::out_of_time) {
       broken_ = true;
       Error error = deadlock();
-      error.message = fmt::format("the kernels did not end within the budget of {:.0f} us of simulated time; these warps wait",
-                                  limits.max_time.us()) + error.message.substr(error.message.find('\n') == std::string::npos ? error.message.size() : error.message.find('\n'));
+      error.message =
+          fmt::format(
+              "the kernels did not end within the budget of {:.0f} us of simulated time; these warps wait",
+              limits.max_time.us()) +
+          error.message.substr(error.message.find('\n') == std::string::npos ? error.message.size()
+                                                                             : error.message.find('\n'));
       return error;
     }
-    const bool idle = std::all_of(streams_.begin(), streams_.end(), [](const auto& queue) { return queue->idle(); });
+    const bool idle =
+        std::all_of(streams_.begin(), streams_.end(), [](const auto& queue) { return queue->idle(); });
     if (idle) break;
-    // Nothing is in flight: lanes that wait for their warp go on; then polls that read a clock get a later one.
+    // Nothing is in flight: lanes that wait for their warp go on; then polls that read a clock get a later
+    // one.
     bool moved = false;
     Picoseconds now{};
     for (const std::unique_ptr<LogicalProcess>& process : processes_) now = max(now, process->now());
@@ -342,11 +367,13 @@ Expected<RunReport> ClusterImplementation::run(const RunLimits& limits) {
 
 ClusterImplementation::Before ClusterImplementation::snapshot() const {
   Before before;
-  for (const std::unique_ptr<LogicalProcess>& process : processes_) before.events += process->events_handled();
+  for (const std::unique_ptr<LogicalProcess>& process : processes_)
+    before.events += process->events_handled();
   for (uint32_t g = 0; g < gpu_count_; ++g) {
     before.memory.push_back(systems_[g]->counters());
     auto& links = before.links.emplace_back();
-    for (uint32_t l = 0; l < machine_.nvlink.links_per_gpu; ++l) links.push_back({fabric_->egress_use(GpuId{g}, l), fabric_->ingress_use(GpuId{g}, l)});
+    for (uint32_t l = 0; l < machine_.nvlink.links_per_gpu; ++l)
+      links.push_back({fabric_->egress_use(GpuId{g}, l), fabric_->ingress_use(GpuId{g}, l)});
   }
   return before;
 }
@@ -354,7 +381,8 @@ ClusterImplementation::Before ClusterImplementation::snapshot() const {
 RunReport ClusterImplementation::report(Picoseconds begin, Picoseconds end, const Before& before) {
   RunReport result;
   result.time = end - begin;
-  for (const std::unique_ptr<LogicalProcess>& process : processes_) result.events += process->events_handled();
+  for (const std::unique_ptr<LogicalProcess>& process : processes_)
+    result.events += process->events_handled();
   result.events -= before.events;
   for (const EnqueuedLaunch& enqueued : launches_) {
     const Launch& launch = enqueued.launch;
@@ -388,8 +416,10 @@ RunReport ClusterImplementation::report(Picoseconds begin, Picoseconds end, cons
     out.hbm_write_bytes = now.hbm_write_bytes - old.hbm_write_bytes;
     out.nvlink_sent_payload_bytes = now.nvlink_sent_payload_bytes - old.nvlink_sent_payload_bytes;
     out.nvlink_sent_wire_bytes = now.nvlink_sent_wire_bytes - old.nvlink_sent_wire_bytes;
-    out.l2_utilisation = static_cast<double>((now.l2_busy - old.l2_busy).value) * 1e-12 / seconds / machine_.l2.slices;
-    out.hbm_utilisation = static_cast<double>((now.hbm_busy - old.hbm_busy).value) * 1e-12 / seconds / machine_.hbm.channels;
+    out.l2_utilisation =
+        static_cast<double>((now.l2_busy - old.l2_busy).value) * 1e-12 / seconds / machine_.l2.slices;
+    out.hbm_utilisation =
+        static_cast<double>((now.hbm_busy - old.hbm_busy).value) * 1e-12 / seconds / machine_.hbm.channels;
     const uint32_t links = machine_.nvlink.links_per_gpu;
     for (uint32_t l = 0; l < links; ++l) {
       const models::LinkUse egress = fabric_->egress_use(GpuId{g}, l);
@@ -398,13 +428,17 @@ RunReport ClusterImplementation::report(Picoseconds begin, Picoseconds end, cons
       const double busy = static_cast<double>((egress.busy - egress_before.busy).value) * 1e-12 / seconds;
       out.nvlink_egress_utilisation += busy / links;
       out.nvlink_egress_max_utilisation = std::max(out.nvlink_egress_max_utilisation, busy);
-      out.nvlink_ingress_utilisation += static_cast<double>((ingress.busy - ingress_before.busy).value) * 1e-12 / seconds / links;
-      out.nvlink_blocked_share += static_cast<double>((egress.blocked - egress_before.blocked).value) * 1e-12 / seconds / links;
+      out.nvlink_ingress_utilisation +=
+          static_cast<double>((ingress.busy - ingress_before.busy).value) * 1e-12 / seconds / links;
+      out.nvlink_blocked_share +=
+          static_cast<double>((egress.blocked - egress_before.blocked).value) * 1e-12 / seconds / links;
     }
   }
   std::vector<std::pair<Picoseconds, std::string>> printed;
-  for (const std::unique_ptr<Device>& device : devices_) printed.insert(printed.end(), device->printed().begin(), device->printed().end());
-  std::stable_sort(printed.begin(), printed.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (const std::unique_ptr<Device>& device : devices_)
+    printed.insert(printed.end(), device->printed().begin(), device->printed().end());
+  std::stable_sort(printed.begin(), printed.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
   for (const auto& [time, text] : printed) result.printf_output += text;
   return result;
 }
@@ -413,14 +447,18 @@ RunReport ClusterImplementation::report(Picoseconds begin, Picoseconds end, cons
 
 std::string_view wait_reason_name(WaitReason reason) {
   static constexpr std::array<std::string_view, static_cast<size_t>(WaitReason::count)> kNames = {
-      "issuing", "local load", "remote load", "local poll", "remote poll", "shared memory", "store window", "release or fence",
-      "CTA barrier", "named barrier", "cluster barrier", "mbarrier", "bulk copy", "sleep", "atomic", "reconvergence"};
+      "issuing",     "local load",    "remote load",     "local poll",
+      "remote poll", "shared memory", "store window",    "release or fence",
+      "CTA barrier", "named barrier", "cluster barrier", "mbarrier",
+      "bulk copy",   "sleep",         "atomic",          "reconvergence"};
   return kNames[static_cast<size_t>(reason)];
 }
 
 Expected<std::unique_ptr<Cluster>> Cluster::create(const models::Machine& machine, uint32_t gpus) {
   if (gpus == 0 || gpus > machine.gpus)
-    return Error{.message = fmt::format("{} ranks asked for, machine '{}' has {} GPUs", gpus, machine.name, machine.gpus), .path = machine.path};
+    return Error{.message = fmt::format("{} ranks asked for, machine '{}' has {} GPUs", gpus, machine.name,
+                                        machine.gpus),
+                 .path = machine.path};
   return std::unique_ptr<Cluster>(std::make_unique<ClusterImplementation>(machine, gpus));
 }
 

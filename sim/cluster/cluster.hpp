@@ -1,8 +1,8 @@
 // The public C++ API: GPUs of a machine, memory, programs, launches on streams, and what happened.
 #pragma once
 
-#include <cstdint>
 #include <array>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -30,15 +30,15 @@ struct Dim3 {
 };
 
 struct LaunchConfig {
-  uint32_t module = 0;                ///< from Cluster::load
+  uint32_t module = 0;  ///< from Cluster::load
   std::string kernel;
   Dim3 grid, block;
-  uint32_t cluster = 1;               ///< CTAs per cluster, along x
+  uint32_t cluster = 1;  ///< CTAs per cluster, along x
   uint32_t dynamic_shared_bytes = 0;
-  bool cooperative = false;           ///< refused if not all CTAs can be resident at once
-  int priority = 0;                   ///< smaller is more urgent, as in CUDA
-  std::vector<uint8_t> parameters;    ///< raw parameter block, laid out as ProgramFunction::parameters
-  std::string role;                   ///< name for reports, e.g. "dispatch"; never read by any model
+  bool cooperative = false;         ///< refused if not all CTAs can be resident at once
+  int priority = 0;                 ///< smaller is more urgent, as in CUDA
+  std::vector<uint8_t> parameters;  ///< raw parameter block, laid out as ProgramFunction::parameters
+  std::string role;                 ///< name for reports, e.g. "dispatch"; never read by any model
 };
 
 using StreamId = uint32_t;
@@ -47,11 +47,23 @@ using EventId = uint32_t;
 
 /// Where a warp's time went, in warp-picoseconds summed over warps. "Waiting" categories exclude each other.
 enum class WaitReason : uint8_t {
-  issuing,            ///< issuing or waiting for an ALU result or a scheduler slot
-  local_load, remote_load, local_poll, remote_poll, shared_memory,
-  store_window,       ///< no room for another remote or local store
-  release_fence,      ///< release or fence waits for acknowledgements
-  barrier, named_barrier, cluster_barrier, mbarrier, bulk_copy, sleep, atomic, reconverge, count
+  issuing,  ///< issuing or waiting for an ALU result or a scheduler slot
+  local_load,
+  remote_load,
+  local_poll,
+  remote_poll,
+  shared_memory,
+  store_window,   ///< no room for another remote or local store
+  release_fence,  ///< release or fence waits for acknowledgements
+  barrier,
+  named_barrier,
+  cluster_barrier,
+  mbarrier,
+  bulk_copy,
+  sleep,
+  atomic,
+  reconverge,
+  count
 };
 std::string_view wait_reason_name(WaitReason reason);
 
@@ -73,25 +85,27 @@ struct LaunchReport {
 };
 
 struct GpuReport {
-  uint64_t l2_read_bytes = 0, l2_read_miss_bytes = 0, l2_write_bytes = 0, hbm_read_bytes = 0, hbm_write_bytes = 0;
+  uint64_t l2_read_bytes = 0, l2_read_miss_bytes = 0, l2_write_bytes = 0, hbm_read_bytes = 0,
+           hbm_write_bytes = 0;
   uint64_t nvlink_sent_payload_bytes = 0, nvlink_sent_wire_bytes = 0;
   double l2_utilisation = 0, hbm_utilisation = 0;
-  double nvlink_egress_utilisation = 0, nvlink_egress_max_utilisation = 0, nvlink_ingress_utilisation = 0, nvlink_blocked_share = 0;
+  double nvlink_egress_utilisation = 0, nvlink_egress_max_utilisation = 0, nvlink_ingress_utilisation = 0,
+         nvlink_blocked_share = 0;
 };
 
 struct RunReport {
-  Picoseconds time{};             ///< simulated time at which the last launch finished
-  uint64_t warp_instructions = 0; ///< executed plus charged for parked polls
+  Picoseconds time{};              ///< simulated time at which the last launch finished
+  uint64_t warp_instructions = 0;  ///< executed plus charged for parked polls
   uint64_t parked_instructions = 0;
   uint64_t events = 0;
   std::vector<LaunchReport> launches;
   std::vector<GpuReport> gpus;
-  std::string printf_output;      ///< what vprintf wrote, in order of simulated time
+  std::string printf_output;  ///< what vprintf wrote, in order of simulated time
 };
 
 struct RunLimits {
   Picoseconds max_time = models::microseconds(2e6);  ///< cycle budget: a kernel that never ends is an error
-  uint32_t threads = 0;           ///< 0: all cores
+  uint32_t threads = 0;                              ///< 0: all cores
   bool park_polls = true;
   /// Called now and then with the simulated time; returning false stops the run with an Error.
   std::function<bool(Picoseconds)> progress;
@@ -111,7 +125,8 @@ class Cluster {
   virtual Expected<uint32_t> load(std::shared_ptr<const ptx::Program> program) = 0;
 
   /// Zeroed device memory, aligned to 512 bytes (or `align`). `name` appears in fault reports.
-  virtual Expected<DeviceAddress> allocate(GpuId gpu, uint64_t bytes, std::string name, uint64_t align = 512) = 0;
+  virtual Expected<DeviceAddress> allocate(GpuId gpu, uint64_t bytes, std::string name,
+                                           uint64_t align = 512) = 0;
   /// Zeroed host memory mapped into the GPU's address space.
   virtual Expected<DeviceAddress> allocate_host_mapped(GpuId gpu, uint64_t bytes, std::string name) = 0;
   virtual Expected<void> free(DeviceAddress address) = 0;
@@ -119,22 +134,26 @@ class Cluster {
   /// Host access, outside simulated time. The whole range must lie in one allocation.
   virtual Expected<void> write(DeviceAddress address, std::span<const uint8_t> bytes) = 0;
   virtual Expected<void> read(DeviceAddress address, std::span<uint8_t> bytes) const = 0;
-  /// Direct view of an allocation's bytes (valid until it is freed); empty span if the range is not inside one.
+  /// Direct view of an allocation's bytes (valid until it is freed); empty span if the range is not inside
+  /// one.
   virtual std::span<uint8_t> view(DeviceAddress address, uint64_t bytes) = 0;
   /// Address of a module variable on a GPU.
   virtual Expected<DeviceAddress> symbol(uint32_t module, std::string_view name, GpuId gpu) = 0;
 
   virtual StreamId create_stream(GpuId gpu, int priority = 0) = 0;
-  /// Enqueues a launch. Errors: unknown kernel (with the nearest name), wrong parameter size, CTA of over 1024 threads, too
-  /// much shared memory, cluster that does not divide the grid, a cooperative grid that cannot be resident.
+  /// Enqueues a launch. Errors: unknown kernel (with the nearest name), wrong parameter size, CTA of over
+  /// 1024 threads, too much shared memory, cluster that does not divide the grid, a cooperative grid that
+  /// cannot be resident.
   virtual Expected<LaunchId> launch(StreamId stream, LaunchConfig config) = 0;
   virtual EventId record(StreamId stream) = 0;
   virtual void wait(StreamId stream, EventId event) = 0;
   /// Simulated time at which the work before the event was done (after run()).
   [[nodiscard]] virtual Picoseconds event_time(EventId event) const = 0;
-  /// The host of this GPU waits until the stream is idle and only then goes on enqueueing (cudaStreamSynchronize).
+  /// The host of this GPU waits until the stream is idle and only then goes on enqueueing
+  /// (cudaStreamSynchronize).
   virtual void synchronize(StreamId stream) = 0;
-  /// The L2 of every GPU is emptied at the next run() start (a benchmark's flush, whose own time is not wanted).
+  /// The L2 of every GPU is emptied at the next run() start (a benchmark's flush, whose own time is not
+  /// wanted).
   virtual void flush_l2() = 0;
 
   /// Runs everything enqueued since the last run. Errors: memory faults, deadlock, budget, unexecutable

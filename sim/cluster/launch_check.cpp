@@ -29,53 +29,71 @@ size_t distance(std::string_view a, std::string_view b) {
 Error unknown_kernel(const ptx::Program& program, const std::string& name) {
   const ptx::ProgramFunction* nearest = nullptr;
   for (const ptx::ProgramFunction& function : program.functions)
-    if (function.is_entry && (nearest == nullptr || distance(function.name, name) < distance(nearest->name, name))) nearest = &function;
+    if (function.is_entry &&
+        (nearest == nullptr || distance(function.name, name) < distance(nearest->name, name)))
+      nearest = &function;
   return Error{.message = fmt::format("kernel '{}' is not in the program", name),
                .path = program.functions.empty() ? "" : program.functions[0].path,
-               .hint = nearest == nullptr ? "it has no entry at all" : fmt::format("did you mean '{}'?", nearest->name)};
+               .hint = nearest == nullptr ? "it has no entry at all"
+                                          : fmt::format("did you mean '{}'?", nearest->name)};
 }
 
 }  // namespace
 
-uint32_t launch_registers(const ptx::ProgramFunction& entry) { return entry.registers_per_thread == 0 ? 32 : entry.registers_per_thread; }
+uint32_t launch_registers(const ptx::ProgramFunction& entry) {
+  return entry.registers_per_thread == 0 ? 32 : entry.registers_per_thread;
+}
 
-Expected<uint32_t> check_launch(const ptx::Program& program, const LaunchConfig& config, const models::SmParameters& sm) {
+Expected<uint32_t> check_launch(const ptx::Program& program, const LaunchConfig& config,
+                                const models::SmParameters& sm) {
   const uint32_t index = program.find_entry(config.kernel);
   if (index == UINT32_MAX) return unknown_kernel(program, config.kernel);
   const ptx::ProgramFunction& entry = program.functions[index];
   const auto refuse = [&](std::string why, std::string hint = {}) {
-    return Error{.message = fmt::format("launch of '{}': {}", entry.name, why), .path = entry.path, .hint = std::move(hint)};
+    return Error{.message = fmt::format("launch of '{}': {}", entry.name, why),
+                 .path = entry.path,
+                 .hint = std::move(hint)};
   };
-  if (config.grid.count() == 0 || config.block.count() == 0) return refuse("grid and CTA need at least one element in every dimension");
-  if (config.grid.count() > UINT32_MAX) return refuse(fmt::format("{} CTAs are more than a grid may have", config.grid.count()));
+  if (config.grid.count() == 0 || config.block.count() == 0)
+    return refuse("grid and CTA need at least one element in every dimension");
+  if (config.grid.count() > UINT32_MAX)
+    return refuse(fmt::format("{} CTAs are more than a grid may have", config.grid.count()));
   const uint64_t threads = config.block.count();
   if (threads > 1024) return refuse(fmt::format("a CTA of {} threads, at most 1024 are possible", threads));
   const uint32_t* most = entry.directives.maxntid;
   if (most[0] != 0) {
     const uint64_t limit = uint64_t{most[0]} * std::max(most[1], 1U) * std::max(most[2], 1U);
-    if (threads > limit) return refuse(fmt::format("a CTA of {} threads, .maxntid allows {}", threads, limit));
+    if (threads > limit)
+      return refuse(fmt::format("a CTA of {} threads, .maxntid allows {}", threads, limit));
   }
   const uint32_t* required = entry.directives.reqntid;
-  if (required[0] != 0 && (required[0] != config.block.x || std::max(required[1], 1U) != config.block.y || std::max(required[2], 1U) != config.block.z))
-    return refuse(fmt::format("a CTA of {}x{}x{}, .reqntid asks for {}x{}x{}", config.block.x, config.block.y, config.block.z, required[0],
-                              std::max(required[1], 1U), std::max(required[2], 1U)));
+  if (required[0] != 0 && (required[0] != config.block.x || std::max(required[1], 1U) != config.block.y ||
+                           std::max(required[2], 1U) != config.block.z))
+    return refuse(fmt::format("a CTA of {}x{}x{}, .reqntid asks for {}x{}x{}", config.block.x, config.block.y,
+                              config.block.z, required[0], std::max(required[1], 1U),
+                              std::max(required[2], 1U)));
   if (!config.parameters.empty() || entry.parameter_bytes != 0) {
     if (config.parameters.size() != entry.parameter_bytes)
-      return refuse(fmt::format("{} bytes of parameters given, the kernel takes {}", config.parameters.size(), entry.parameter_bytes));
+      return refuse(fmt::format("{} bytes of parameters given, the kernel takes {}", config.parameters.size(),
+                                entry.parameter_bytes));
   }
   if (config.cluster == 0 || config.cluster > 16 || config.grid.x % config.cluster != 0)
-    return refuse(fmt::format("clusters of {} CTAs do not divide a grid of {} along x (1 to 16 are possible)", config.cluster, config.grid.x));
+    return refuse(fmt::format("clusters of {} CTAs do not divide a grid of {} along x (1 to 16 are possible)",
+                              config.cluster, config.grid.x));
   const uint64_t shared = uint64_t{entry.static_shared_bytes} + config.dynamic_shared_bytes;
   if (shared > sm.max_shared_per_cta_bytes)
-    return refuse(fmt::format("{} bytes of shared memory ({} static, {} dynamic), a CTA has at most {}", shared, entry.static_shared_bytes,
-                              config.dynamic_shared_bytes, sm.max_shared_per_cta_bytes));
-  const uint32_t per_sm =
-      Device::occupancy(sm, static_cast<uint32_t>(threads), launch_registers(entry), static_cast<uint32_t>(shared));
+    return refuse(fmt::format("{} bytes of shared memory ({} static, {} dynamic), a CTA has at most {}",
+                              shared, entry.static_shared_bytes, config.dynamic_shared_bytes,
+                              sm.max_shared_per_cta_bytes));
+  const uint32_t per_sm = Device::occupancy(sm, static_cast<uint32_t>(threads), launch_registers(entry),
+                                            static_cast<uint32_t>(shared));
   if (per_sm == 0)
-    return refuse(fmt::format("a CTA does not fit into an SM: {} threads with {} registers each", threads, launch_registers(entry)));
+    return refuse(fmt::format("a CTA does not fit into an SM: {} threads with {} registers each", threads,
+                              launch_registers(entry)));
   const uint64_t resident = uint64_t{per_sm} * sm.count;
   if (config.cooperative && config.grid.count() > resident)
-    return refuse(fmt::format("a cooperative grid of {} CTAs cannot be resident at once, {} SMs hold {}", config.grid.count(), sm.count, resident),
+    return refuse(fmt::format("a cooperative grid of {} CTAs cannot be resident at once, {} SMs hold {}",
+                              config.grid.count(), sm.count, resident),
                   "use fewer CTAs, fewer threads per CTA or less shared memory");
   return index;
 }

@@ -9,7 +9,8 @@
 namespace ptxwire::sim {
 
 /// Index of the entry, or why this launch is impossible.
-Expected<uint32_t> check_launch(const ptx::Program& program, const LaunchConfig& config, const models::SmParameters& sm);
+Expected<uint32_t> check_launch(const ptx::Program& program, const LaunchConfig& config,
+                                const models::SmParameters& sm);
 
 /// Registers per thread that decide occupancy: the front end's estimate.
 uint32_t launch_registers(const ptx::ProgramFunction& entry);

@@ -73,7 +73,8 @@ void StreamQueue::advance(uint32_t index, Picoseconds now) {
         event.time = max(work.issued, stream.done);
         stream.work.pop_front();
         for (uint32_t other = 0; other < streams_.size(); ++other)
-          if (other != index && !streams_[other].running && !streams_[other].work.empty()) advance(other, now);
+          if (other != index && !streams_[other].running && !streams_[other].work.empty())
+            advance(other, now);
         break;
       }
       case HostCall::Kind::wait: {
@@ -83,7 +84,9 @@ void StreamQueue::advance(uint32_t index, Picoseconds now) {
         stream.work.pop_front();
         break;
       }
-      case HostCall::Kind::synchronize: stream.work.pop_front(); break;
+      case HostCall::Kind::synchronize:
+        stream.work.pop_front();
+        break;
     }
   }
 }

@@ -1,5 +1,5 @@
-// Streams and the host thread of one GPU: when a launch that the host enqueued may start. Simple on purpose: one host
-// thread per GPU issues its calls in order; a stream runs one launch after another.
+// Streams and the host thread of one GPU: when a launch that the host enqueued may start. Simple on purpose:
+// one host thread per GPU issues its calls in order; a stream runs one launch after another.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,9 @@ struct HostCall {
   uint32_t event = 0;
 };
 
-/// Timing: a launch call costs the host launch_interval; a kernel starts launch_latency after its call at the earliest, and
-/// kernel_gap after the previous kernel of its stream; work that waits for an event of another stream starts event_gap later.
+/// Timing: a launch call costs the host launch_interval; a kernel starts launch_latency after its call at the
+/// earliest, and kernel_gap after the previous kernel of its stream; work that waits for an event of another
+/// stream starts event_gap later.
 class StreamQueue {
  public:
   StreamQueue(const models::HostParameters& host, models::LogicalProcess& process, Device& device);
@@ -42,9 +43,9 @@ class StreamQueue {
   };
   struct Stream {
     std::deque<Work> work;
-    bool running = false;             ///< a launch is on the device
-    bool after_kernel = false;        ///< the last thing that ran was a kernel
-    models::Picoseconds done{};       ///< when the last work was done
+    bool running = false;        ///< a launch is on the device
+    bool after_kernel = false;   ///< the last thing that ran was a kernel
+    models::Picoseconds done{};  ///< when the last work was done
   };
   struct Event {
     bool complete = false;

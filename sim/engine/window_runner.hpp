@@ -1,6 +1,6 @@
-// Runs logical processes window by window on threads. A window is as long as the smallest message latency between
-// processes (the lookahead), so no message can arrive inside the window that sends it. Messages are delivered at window
-// ends in order of source and sequence: the result is the same for any number of threads.
+// Runs logical processes window by window on threads. A window is as long as the smallest message latency
+// between processes (the lookahead), so no message can arrive inside the window that sends it. Messages are
+// delivered at window ends in order of source and sequence: the result is the same for any number of threads.
 #pragma once
 
 #include <cstdint>

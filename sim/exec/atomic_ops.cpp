@@ -15,8 +15,9 @@ float half_to_float(uint16_t bits) {
   const uint32_t exponent = bits >> 10 & 0x1F;
   const uint32_t mantissa = bits & 0x3FF;
   if (exponent == 31) return std::bit_cast<float>(sign | 0x7F800000U | mantissa << 13);
-  const float magnitude = exponent == 0 ? std::ldexp(static_cast<float>(mantissa), -24)
-                                        : std::ldexp(static_cast<float>(mantissa | 0x400), static_cast<int>(exponent) - 25);
+  const float magnitude =
+      exponent == 0 ? std::ldexp(static_cast<float>(mantissa), -24)
+                    : std::ldexp(static_cast<float>(mantissa | 0x400), static_cast<int>(exponent) - 25);
   return sign != 0 ? -magnitude : magnitude;
 }
 
@@ -40,10 +41,13 @@ uint16_t float_to_small(float value, int mantissa_bits, int bias, uint16_t infin
   return sign | static_cast<uint16_t>(std::min<uint32_t>(bits, infinity));
 }
 
-uint16_t add_half(uint16_t a, uint16_t b) { return float_to_small(half_to_float(a) + half_to_float(b), 10, 15, 0x7C00, 0x7FFF); }
+uint16_t add_half(uint16_t a, uint16_t b) {
+  return float_to_small(half_to_float(a) + half_to_float(b), 10, 15, 0x7C00, 0x7FFF);
+}
 uint16_t add_bfloat(uint16_t a, uint16_t b) {
-  return float_to_small(std::bit_cast<float>(static_cast<uint32_t>(a) << 16) + std::bit_cast<float>(static_cast<uint32_t>(b) << 16), 7, 127, 0x7F80,
-                        0x7FFF);
+  return float_to_small(std::bit_cast<float>(static_cast<uint32_t>(a) << 16) +
+                            std::bit_cast<float>(static_cast<uint32_t>(b) << 16),
+                        7, 127, 0x7F80, 0x7FFF);
 }
 
 template <typename T>
@@ -57,22 +61,28 @@ uint64_t min_max(AtomicOp operation, uint64_t a, uint64_t b) {
 uint64_t add(Type type, uint64_t a, uint64_t b) {
   switch (type) {
     case Type::f32: {
-      const float sum = std::bit_cast<float>(static_cast<uint32_t>(a)) + std::bit_cast<float>(static_cast<uint32_t>(b));
+      const float sum =
+          std::bit_cast<float>(static_cast<uint32_t>(a)) + std::bit_cast<float>(static_cast<uint32_t>(b));
       return std::isnan(sum) ? 0x7FFFFFFFU : std::bit_cast<uint32_t>(sum);
     }
     case Type::f64: {
       const double sum = std::bit_cast<double>(a) + std::bit_cast<double>(b);
       return std::isnan(sum) ? 0x7FFFFFFFFFFFFFFFULL : std::bit_cast<uint64_t>(sum);
     }
-    case Type::f16: return add_half(static_cast<uint16_t>(a), static_cast<uint16_t>(b));
-    case Type::bf16: return add_bfloat(static_cast<uint16_t>(a), static_cast<uint16_t>(b));
+    case Type::f16:
+      return add_half(static_cast<uint16_t>(a), static_cast<uint16_t>(b));
+    case Type::bf16:
+      return add_bfloat(static_cast<uint16_t>(a), static_cast<uint16_t>(b));
     case Type::f16x2:
       return add_half(static_cast<uint16_t>(a), static_cast<uint16_t>(b)) |
-             static_cast<uint32_t>(add_half(static_cast<uint16_t>(a >> 16), static_cast<uint16_t>(b >> 16))) << 16;
+             static_cast<uint32_t>(add_half(static_cast<uint16_t>(a >> 16), static_cast<uint16_t>(b >> 16)))
+                 << 16;
     case Type::bf16x2:
       return add_bfloat(static_cast<uint16_t>(a), static_cast<uint16_t>(b)) |
-             static_cast<uint32_t>(add_bfloat(static_cast<uint16_t>(a >> 16), static_cast<uint16_t>(b >> 16))) << 16;
-    default: return a + b;
+             static_cast<uint32_t>(add_bfloat(static_cast<uint16_t>(a >> 16), static_cast<uint16_t>(b >> 16)))
+                 << 16;
+    default:
+      return a + b;
   }
 }
 
@@ -80,21 +90,33 @@ uint64_t add(Type type, uint64_t a, uint64_t b) {
 
 uint64_t apply_atomic(AtomicOp operation, Type type, uint64_t old_value, uint64_t operand, uint64_t swap) {
   switch (operation) {
-    case AtomicOp::add: return add(type, old_value, operand);
+    case AtomicOp::add:
+      return add(type, old_value, operand);
     case AtomicOp::min:
     case AtomicOp::max:
       if (type == Type::s32) return min_max<int32_t>(operation, old_value, operand);
       if (type == Type::s64) return min_max<int64_t>(operation, old_value, operand);
-      return type_bytes(type) == 8 ? min_max<uint64_t>(operation, old_value, operand) : min_max<uint32_t>(operation, old_value, operand);
-    case AtomicOp::inc: return static_cast<uint32_t>(old_value) >= static_cast<uint32_t>(operand) ? 0 : old_value + 1;
+      return type_bytes(type) == 8 ? min_max<uint64_t>(operation, old_value, operand)
+                                   : min_max<uint32_t>(operation, old_value, operand);
+    case AtomicOp::inc:
+      return static_cast<uint32_t>(old_value) >= static_cast<uint32_t>(operand) ? 0 : old_value + 1;
     case AtomicOp::dec:
-      return static_cast<uint32_t>(old_value) == 0 || static_cast<uint32_t>(old_value) > static_cast<uint32_t>(operand) ? operand : old_value - 1;
-    case AtomicOp::and_op: return old_value & operand;
-    case AtomicOp::or_op: return old_value | operand;
-    case AtomicOp::xor_op: return old_value ^ operand;
-    case AtomicOp::exch: return operand;
-    case AtomicOp::cas: return old_value == operand ? swap : old_value;
-    case AtomicOp::none: break;
+      return static_cast<uint32_t>(old_value) == 0 ||
+                     static_cast<uint32_t>(old_value) > static_cast<uint32_t>(operand)
+                 ? operand
+                 : old_value - 1;
+    case AtomicOp::and_op:
+      return old_value & operand;
+    case AtomicOp::or_op:
+      return old_value | operand;
+    case AtomicOp::xor_op:
+      return old_value ^ operand;
+    case AtomicOp::exch:
+      return operand;
+    case AtomicOp::cas:
+      return old_value == operand ? swap : old_value;
+    case AtomicOp::none:
+      break;
   }
   return old_value;
 }

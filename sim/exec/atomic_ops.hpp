@@ -8,6 +8,7 @@
 namespace ptxwire::sim {
 
 /// The new value for `old` (bits of `type`, at most 64).
-uint64_t apply_atomic(ptx::AtomicOp operation, ptx::Type type, uint64_t old_value, uint64_t operand, uint64_t swap);
+uint64_t apply_atomic(ptx::AtomicOp operation, ptx::Type type, uint64_t old_value, uint64_t operand,
+                      uint64_t swap);
 
 }  // namespace ptxwire::sim

@@ -14,20 +14,24 @@ using models::kLineBytes;
 using models::kSectorBytes;
 using models::Picoseconds;
 
-Device::Device(DeviceGroup& group, models::GpuId id, models::LogicalProcess& process, models::GpuMemorySystem& memory)
+Device::Device(DeviceGroup& group, models::GpuId id, models::LogicalProcess& process,
+               models::GpuMemorySystem& memory)
     : group_(group), id_(id), process_(process), memory_(memory), clock_(group.machine->sm.clock_hz) {
   const uint32_t count = group.machine->sm.count;
   for (uint32_t s = 0; s < count; ++s) sms_.push_back(std::make_unique<Sm>(*this, s));
-  // CTAs go to one SM of every TPC first, GPCs in turn (TPC t lies in GPC t mod gpcs), then to the second SMs.
+  // CTAs go to one SM of every TPC first, GPCs in turn (TPC t lies in GPC t mod gpcs), then to the second
+  // SMs.
   for (uint32_t second = 0; second < 2; ++second)
     for (uint32_t s = second; s < count; s += 2) placement_order_.push_back(s);
 }
 
 Device::~Device() = default;
 
-// ------------------------------------------------------------------------------------------------ grid scheduler
+// ------------------------------------------------------------------------------------------------ grid
+// scheduler
 
-uint32_t Device::occupancy(const models::SmParameters& sm, uint32_t threads, uint32_t registers_per_thread, uint32_t shared_bytes) {
+uint32_t Device::occupancy(const models::SmParameters& sm, uint32_t threads, uint32_t registers_per_thread,
+                           uint32_t shared_bytes) {
   const uint32_t warps = (threads + 31) / 32;
   const uint32_t unit = sm.register_allocation_unit;
   const uint32_t registers = warps * ((registers_per_thread * 32 + unit - 1) / unit * unit);
@@ -108,7 +112,8 @@ bool Device::place_one(Launch& launch, Picoseconds now) {
   return true;
 }
 
-// CTAs of a cluster look at each other (cluster barrier, shared memory) until the last of them is done: they are freed together.
+// CTAs of a cluster look at each other (cluster barrier, shared memory) until the last of them is done: they
+// are freed together.
 void Device::release_if_unused(const Cta& cta) {
   for (const Cta* member : cta.cluster)
     if (!member->finished || member->transactions != 0) return;
@@ -139,7 +144,8 @@ void Device::finish_if_drained(Launch& launch, Picoseconds now) {
   if (launch.on_done) launch.on_done(now);
 }
 
-// ------------------------------------------------------------------------------------------------ transactions
+// ------------------------------------------------------------------------------------------------
+// transactions
 
 WarpTransaction* Device::new_transaction() {
   WarpTransaction* transaction = nullptr;
@@ -221,8 +227,10 @@ void perform_atomic(WarpTransaction& transaction, uint8_t* memory, size_t lane) 
 
 }  // namespace
 
-void Device::perform_here(WarpTransaction& transaction, unsigned first, unsigned count, Picoseconds now, Device& home) {
-  const uint32_t space_index = transaction.host_memory ? transaction.home_gpu.value + kHostBias : transaction.home_gpu.value;
+void Device::perform_here(WarpTransaction& transaction, unsigned first, unsigned count, Picoseconds now,
+                          Device& home) {
+  const uint32_t space_index =
+      transaction.host_memory ? transaction.home_gpu.value + kHostBias : transaction.home_gpu.value;
   const MemorySpace& space = *group_.space(space_index);
   transaction.sampled = now;
   const bool load = transaction.kind == AccessKind::load;
@@ -230,9 +238,10 @@ void Device::perform_here(WarpTransaction& transaction, unsigned first, unsigned
     const uint64_t begin = part_range(transaction, first).first;
     const uint64_t end = part_range(transaction, first + count - 1).second;
     uint8_t* memory = space.resolve(begin, end - begin);
-    const size_t skip = transaction.role == WarpTransaction::Role::bulk
-                            ? 0
-                            : static_cast<size_t>(std::countr_zero(transaction.mask)) * transaction.lane_bytes;
+    const size_t skip =
+        transaction.role == WarpTransaction::Role::bulk
+            ? 0
+            : static_cast<size_t>(std::countr_zero(transaction.mask)) * transaction.lane_bytes;
     uint8_t* data = transaction.data.data() + skip + (begin - transaction.base);
     if (load) {
       std::memcpy(data, memory, end - begin);
@@ -263,14 +272,16 @@ void Device::perform_here(WarpTransaction& transaction, unsigned first, unsigned
   if (!transaction.fills_l1) return;
   // L1 keeps whole sectors as they are now: up to 16 of them travel behind the lanes' bytes.
   uint32_t sector = 0;
-  for (unsigned p = 0; p < first; ++p) sector += static_cast<uint32_t>(std::popcount(transaction.parts[p].sector_mask));
+  for (unsigned p = 0; p < first; ++p)
+    sector += static_cast<uint32_t>(std::popcount(transaction.parts[p].sector_mask));
   for (unsigned p = first; p < first + count; ++p) {
     for (uint32_t s = 0; s < 4; ++s) {
       if ((transaction.parts[p].sector_mask >> s & 1U) == 0) continue;
       if (sector < 16) {
         uint8_t* target = transaction.data.data() + 512 + size_t{sector} * kSectorBytes;
         const uint64_t address = transaction.parts[p].line + uint64_t{s} * kSectorBytes;
-        for (uint64_t bytes = kSectorBytes; bytes != 0; --bytes) {  // the last sector of an allocation may be short
+        for (uint64_t bytes = kSectorBytes; bytes != 0;
+             --bytes) {  // the last sector of an allocation may be short
           const uint8_t* memory = space.resolve(address, bytes);
           if (memory == nullptr) continue;
           std::memcpy(target, memory, bytes);
@@ -294,7 +305,8 @@ void Device::watch(uint64_t address, uint32_t bytes, Fragment& fragment) {
 void Device::unwatch(Fragment& fragment, const std::vector<PollRead>& reads) {
   for (const PollRead& read : reads) {
     if (read.shared) continue;
-    for (uint64_t sector = read.address / kSectorBytes; sector <= (read.address + read.bytes - 1) / kSectorBytes; ++sector) {
+    for (uint64_t sector = read.address / kSectorBytes;
+         sector <= (read.address + read.bytes - 1) / kSectorBytes; ++sector) {
       const auto found = watches_.find(sector);
       if (found == watches_.end()) continue;
       std::erase_if(found->second, [&](const auto& entry) { return entry.first == &fragment; });
@@ -312,9 +324,10 @@ void Device::notify_write(uint64_t address, uint64_t bytes, Picoseconds now) {
     if (found == watches_.end()) continue;
     const auto waiting = found->second;  // waking changes the table
     for (const auto& [fragment, unused] : waiting) {
-      const bool polled = std::any_of(fragment->poll.reads.begin(), fragment->poll.reads.end(), [&](const PollRead& read) {
-        return !read.shared && read.address < address + bytes && address < read.address + read.bytes;
-      });
+      const bool polled =
+          std::any_of(fragment->poll.reads.begin(), fragment->poll.reads.end(), [&](const PollRead& read) {
+            return !read.shared && read.address < address + bytes && address < read.address + read.bytes;
+          });
       if (polled && fragment->parked) sms_[fragment->warp->cta->sm]->wake_parked(*fragment, now);
     }
   }

@@ -1,5 +1,5 @@
-// One simulated GPU: its SMs, its grid scheduler, its memory client. It is one logical process; everything here runs
-// on that process, except perform(), which runs on the process of the transaction's home.
+// One simulated GPU: its SMs, its grid scheduler, its memory client. It is one logical process; everything
+// here runs on that process, except perform(), which runs on the process of the transaction's home.
 #pragma once
 
 #include <array>
@@ -53,13 +53,13 @@ struct Launch {
   bool cooperative = false;
   int priority = 0;
   std::vector<uint8_t> parameters;
-  uint64_t grid_workspace = 0;          ///< address behind %envreg1/2 for cooperative grids, 0: none
+  uint64_t grid_workspace = 0;  ///< address behind %envreg1/2 for cooperative grids, 0: none
   std::shared_ptr<const ExecProgram::ConstantLanes> constants;
-  uint32_t shared_bytes = 0;            ///< static + dynamic
+  uint32_t shared_bytes = 0;  ///< static + dynamic
   uint32_t registers_per_thread = 0;
   // progress
   uint64_t next_cta = 0, ctas = 0, finished_ctas = 0;
-  uint64_t transactions = 0;            ///< in flight
+  uint64_t transactions = 0;  ///< in flight
   models::Picoseconds started{}, finished{};
   bool done = false;
   uint64_t instructions = 0, charged_instructions = 0;
@@ -67,22 +67,25 @@ struct Launch {
     std::array<int64_t, static_cast<size_t>(Wait::count)> waited{};  ///< cycles summed over warps
     uint64_t warps = 0, instructions = 0;
   };
-  std::array<Profile, 2> profile;       ///< even and odd CTAs
+  std::array<Profile, 2> profile;  ///< even and odd CTAs
   std::function<void(models::Picoseconds)> on_done;
 };
 
 class Device final : public models::MemoryClient {
  public:
-  Device(DeviceGroup& group, models::GpuId id, models::LogicalProcess& process, models::GpuMemorySystem& memory);
+  Device(DeviceGroup& group, models::GpuId id, models::LogicalProcess& process,
+         models::GpuMemorySystem& memory);
   ~Device();
 
   /// CTAs of the launch may be placed from now on.
   void submit(Launch& launch);
   /// CTAs of this kernel that one SM holds at once; 0 if one does not fit.
-  static uint32_t occupancy(const models::SmParameters& sm, uint32_t threads, uint32_t registers_per_thread, uint32_t shared_bytes);
+  static uint32_t occupancy(const models::SmParameters& sm, uint32_t threads, uint32_t registers_per_thread,
+                            uint32_t shared_bytes);
 
   // MemoryClient
-  void perform(models::Transaction& transaction, unsigned first, unsigned count, models::Picoseconds now) override;
+  void perform(models::Transaction& transaction, unsigned first, unsigned count,
+               models::Picoseconds now) override;
   void complete(models::Transaction& transaction, models::Picoseconds now) override;
 
   // ---- for the SMs
@@ -99,16 +102,20 @@ class Device final : public models::MemoryClient {
   void transaction_done(Cta& cta, models::Picoseconds now);
   /// The run stops at the end of the window; the earliest fault of all GPUs is reported.
   void fault(Error error);
-  [[nodiscard]] const std::optional<std::pair<models::Picoseconds, Error>>& fault_seen() const { return fault_; }
+  [[nodiscard]] const std::optional<std::pair<models::Picoseconds, Error>>& fault_seen() const {
+    return fault_;
+  }
   void print(std::string text);
-  [[nodiscard]] const std::vector<std::pair<models::Picoseconds, std::string>>& printed() const { return printed_; }
+  [[nodiscard]] const std::vector<std::pair<models::Picoseconds, std::string>>& printed() const {
+    return printed_;
+  }
 
   /// The fragment wants to know of the next write to these bytes (device memory of this GPU).
   void watch(uint64_t address, uint32_t bytes, Fragment& fragment);
   void unwatch(Fragment& fragment, const std::vector<PollRead>& reads);
 
-  /// Called when nothing is in flight anywhere: lets fragments go on that wait for lanes which may need them first, or whose
-  /// polls read a clock. Returns whether anything moved.
+  /// Called when nothing is in flight anywhere: lets fragments go on that wait for lanes which may need them
+  /// first, or whose polls read a clock. Returns whether anything moved.
   bool nudge(models::Picoseconds now, bool clocks);
   /// Who waits for what, for the deadlock report; at most `limit` lines.
   [[nodiscard]] std::vector<std::string> waiting_report(size_t limit) const;
@@ -119,7 +126,8 @@ class Device final : public models::MemoryClient {
  private:
   void place_ctas(models::Picoseconds now, uint64_t argument);
   bool place_one(Launch& launch, models::Picoseconds now);
-  void perform_here(WarpTransaction& transaction, unsigned first, unsigned count, models::Picoseconds now, Device& home);
+  void perform_here(WarpTransaction& transaction, unsigned first, unsigned count, models::Picoseconds now,
+                    Device& home);
   void notify_write(uint64_t address, uint64_t bytes, models::Picoseconds now);
   void finish_if_drained(Launch& launch, models::Picoseconds now);
   void release_if_unused(const Cta& cta);

@@ -13,26 +13,45 @@ using ptx::Slot;
 OperationClass operation_class(LatencyClass latency) {
   switch (latency) {
     case LatencyClass::none:
-    case LatencyClass::alu: return OperationClass::alu;
-    case LatencyClass::imad: return OperationClass::imad;
-    case LatencyClass::imad_wide: return OperationClass::imad_wide;
-    case LatencyClass::fp32: return OperationClass::fp32;
-    case LatencyClass::fp16: return OperationClass::fp16;
-    case LatencyClass::fp64: return OperationClass::fp64;
-    case LatencyClass::sfu: return OperationClass::sfu;
-    case LatencyClass::conversion: return OperationClass::conversion;
-    case LatencyClass::division: return OperationClass::division;
-    case LatencyClass::shuffle: return OperationClass::shuffle;
-    case LatencyClass::vote: return OperationClass::vote;
-    case LatencyClass::redux: return OperationClass::redux;
-    case LatencyClass::match: return OperationClass::match;
-    case LatencyClass::branch: return OperationClass::branch;
-    case LatencyClass::barrier: return OperationClass::barrier;
-    case LatencyClass::special_register: return OperationClass::special_register;
-    case LatencyClass::memory: return OperationClass::memory;
-    case LatencyClass::fence: return OperationClass::fence;
+    case LatencyClass::alu:
+      return OperationClass::alu;
+    case LatencyClass::imad:
+      return OperationClass::imad;
+    case LatencyClass::imad_wide:
+      return OperationClass::imad_wide;
+    case LatencyClass::fp32:
+      return OperationClass::fp32;
+    case LatencyClass::fp16:
+      return OperationClass::fp16;
+    case LatencyClass::fp64:
+      return OperationClass::fp64;
+    case LatencyClass::sfu:
+      return OperationClass::sfu;
+    case LatencyClass::conversion:
+      return OperationClass::conversion;
+    case LatencyClass::division:
+      return OperationClass::division;
+    case LatencyClass::shuffle:
+      return OperationClass::shuffle;
+    case LatencyClass::vote:
+      return OperationClass::vote;
+    case LatencyClass::redux:
+      return OperationClass::redux;
+    case LatencyClass::match:
+      return OperationClass::match;
+    case LatencyClass::branch:
+      return OperationClass::branch;
+    case LatencyClass::barrier:
+      return OperationClass::barrier;
+    case LatencyClass::special_register:
+      return OperationClass::special_register;
+    case LatencyClass::memory:
+      return OperationClass::memory;
+    case LatencyClass::fence:
+      return OperationClass::fence;
     case LatencyClass::control:
-    case LatencyClass::count: break;
+    case LatencyClass::count:
+      break;
   }
   return OperationClass::control;
 }
@@ -41,9 +60,11 @@ Pipe pipe_of(LatencyClass latency) {
   switch (latency) {
     case LatencyClass::alu:
     case LatencyClass::imad:
-    case LatencyClass::imad_wide: return kIntegerPipe;
+    case LatencyClass::imad_wide:
+      return kIntegerPipe;
     case LatencyClass::fp32:
-    case LatencyClass::fp16: return kFloatPipe;
+    case LatencyClass::fp16:
+      return kFloatPipe;
     case LatencyClass::fp64:
     case LatencyClass::sfu:
     case LatencyClass::conversion:
@@ -51,83 +72,118 @@ Pipe pipe_of(LatencyClass latency) {
     case LatencyClass::shuffle:
     case LatencyClass::vote:
     case LatencyClass::redux:
-    case LatencyClass::match: return kSlowPipe;
-    default: return kNoPipe;
+    case LatencyClass::match:
+      return kSlowPipe;
+    default:
+      return kNoPipe;
   }
 }
 
 ExecKind kind_of(Opcode opcode) {
   switch (opcode) {
-    case Opcode::read_special: return ExecKind::read_special;
-    case Opcode::frame_address: return ExecKind::frame_address;
+    case Opcode::read_special:
+      return ExecKind::read_special;
+    case Opcode::frame_address:
+      return ExecKind::frame_address;
     case Opcode::cvta:
-    case Opcode::isspacep: return ExecKind::cvta;
+    case Opcode::isspacep:
+      return ExecKind::cvta;
     case Opcode::mapa:
-    case Opcode::getctarank: return ExecKind::cluster_address;
-    case Opcode::bra: return ExecKind::branch;
-    case Opcode::brx: return ExecKind::branch_indexed;
-    case Opcode::call: return ExecKind::call;
-    case Opcode::ret: return ExecKind::ret;
-    case Opcode::exit: return ExecKind::exit;
+    case Opcode::getctarank:
+      return ExecKind::cluster_address;
+    case Opcode::bra:
+      return ExecKind::branch;
+    case Opcode::brx:
+      return ExecKind::branch_indexed;
+    case Opcode::call:
+      return ExecKind::call;
+    case Opcode::ret:
+      return ExecKind::ret;
+    case Opcode::exit:
+      return ExecKind::exit;
     case Opcode::trap:
-    case Opcode::brkpt: return ExecKind::trap;
-    case Opcode::nop: return ExecKind::nop;
-    case Opcode::nanosleep: return ExecKind::nanosleep;
+    case Opcode::brkpt:
+      return ExecKind::trap;
+    case Opcode::nop:
+      return ExecKind::nop;
+    case Opcode::nanosleep:
+      return ExecKind::nanosleep;
     case Opcode::ld:
-    case Opcode::ldu: return ExecKind::load;
-    case Opcode::st: return ExecKind::store;
-    case Opcode::atom: return ExecKind::atomic;
-    case Opcode::red: return ExecKind::reduction;
-    case Opcode::fence: return ExecKind::fence;
-    case Opcode::bar: return ExecKind::barrier;
-    case Opcode::bar_warp_sync: return ExecKind::warp_barrier;
-    case Opcode::barrier_cluster: return ExecKind::cluster_barrier;
+    case Opcode::ldu:
+      return ExecKind::load;
+    case Opcode::st:
+      return ExecKind::store;
+    case Opcode::atom:
+      return ExecKind::atomic;
+    case Opcode::red:
+      return ExecKind::reduction;
+    case Opcode::fence:
+      return ExecKind::fence;
+    case Opcode::bar:
+      return ExecKind::barrier;
+    case Opcode::bar_warp_sync:
+      return ExecKind::warp_barrier;
+    case Opcode::barrier_cluster:
+      return ExecKind::cluster_barrier;
     case Opcode::mbarrier_init:
     case Opcode::mbarrier_inval:
     case Opcode::mbarrier_expect_tx:
     case Opcode::mbarrier_complete_tx:
     case Opcode::mbarrier_arrive:
     case Opcode::mbarrier_arrive_drop:
-    case Opcode::mbarrier_pending_count: return ExecKind::mbarrier;
+    case Opcode::mbarrier_pending_count:
+      return ExecKind::mbarrier;
     case Opcode::mbarrier_test_wait:
-    case Opcode::mbarrier_try_wait: return ExecKind::mbarrier_wait;
-    case Opcode::cp_async: return ExecKind::cp_async;
+    case Opcode::mbarrier_try_wait:
+      return ExecKind::mbarrier_wait;
+    case Opcode::cp_async:
+      return ExecKind::cp_async;
     case Opcode::cp_async_commit_group:
     case Opcode::cp_async_wait_group:
     case Opcode::cp_async_wait_all:
-    case Opcode::cp_async_mbarrier_arrive: return ExecKind::cp_async_control;
-    case Opcode::cp_async_bulk: return ExecKind::bulk_copy;
+    case Opcode::cp_async_mbarrier_arrive:
+      return ExecKind::cp_async_control;
+    case Opcode::cp_async_bulk:
+      return ExecKind::bulk_copy;
     case Opcode::cp_async_bulk_commit_group:
-    case Opcode::cp_async_bulk_wait_group: return ExecKind::bulk_control;
+    case Opcode::cp_async_bulk_wait_group:
+      return ExecKind::bulk_control;
     case Opcode::griddepcontrol_wait:
-    case Opcode::griddepcontrol_launch_dependents: return ExecKind::grid_dependency;
+    case Opcode::griddepcontrol_launch_dependents:
+      return ExecKind::grid_dependency;
     case Opcode::prefetch:
     case Opcode::discard:
     case Opcode::applypriority:
     case Opcode::cp_async_bulk_prefetch:
     case Opcode::setmaxnreg_inc:
-    case Opcode::setmaxnreg_dec: return ExecKind::hint;
+    case Opcode::setmaxnreg_dec:
+      return ExecKind::hint;
     case Opcode::shfl:
     case Opcode::vote:
     case Opcode::match:
     case Opcode::redux:
     case Opcode::activemask:
-    case Opcode::elect: return ExecKind::warp_exchange;
-    default: return ExecKind::refused;
+    case Opcode::elect:
+      return ExecKind::warp_exchange;
+    default:
+      return ExecKind::refused;
   }
 }
 
 void add_wait(ExecOp& exec, const Slot& slot) {
-  if (slot.kind == Slot::Kind::reg && exec.waits < ExecOp::kMaxWaits) exec.wait_rows[exec.waits++] = slot.index;
+  if (slot.kind == Slot::Kind::reg && exec.waits < ExecOp::kMaxWaits)
+    exec.wait_rows[exec.waits++] = slot.index;
   if (slot.kind == Slot::Kind::predicate && exec.predicate_waits < exec.predicate_rows.size())
     exec.predicate_rows[exec.predicate_waits++] = slot.index;
 }
 
 }  // namespace
 
-ExecProgram::ExecProgram(std::shared_ptr<const ptx::Program> program, const models::SmParameters& sm, std::vector<uint64_t> addresses,
-                         std::vector<uint8_t> constant_bank)
-    : program_(std::move(program)), addresses_(std::move(addresses)), constant_bank_(std::move(constant_bank)) {
+ExecProgram::ExecProgram(std::shared_ptr<const ptx::Program> program, const models::SmParameters& sm,
+                         std::vector<uint64_t> addresses, std::vector<uint8_t> constant_bank)
+    : program_(std::move(program)),
+      addresses_(std::move(addresses)),
+      constant_bank_(std::move(constant_bank)) {
   ops_.resize(program_->code.size());
   for (uint32_t pc = 0; pc < ops_.size(); ++pc) decode(pc, sm);
   for (uint32_t i = 0; i < program_->poll_loops.size(); ++i) {
@@ -153,7 +209,8 @@ void ExecProgram::decode(uint32_t pc, const models::SmParameters& sm) {
   }
   if (!op.executable) exec.kind = ExecKind::refused;
   exec.issue_slots = op.issue_slots;
-  exec.latency = static_cast<uint16_t>(op.issue_slots == 0 ? 0 : timing.latency_clk + (op.issue_slots - 1) * timing.interval_clk);
+  exec.latency = static_cast<uint16_t>(
+      op.issue_slots == 0 ? 0 : timing.latency_clk + (op.issue_slots - 1) * timing.interval_clk);
   const uint32_t interval = op.issue_slots * timing.interval_clk;
   if (op.issue_slots != 0 && interval > 1 && pipe_of(op.latency) != kNoPipe) {
     exec.pipe = pipe_of(op.latency);
@@ -169,7 +226,8 @@ void ExecProgram::decode(uint32_t pc, const models::SmParameters& sm) {
   for (const Slot& slot : op.dst) {
     add_wait(exec, slot);
     if (slot.kind == Slot::Kind::reg) {
-      for (uint16_t row = 1; row < slot.rows; ++row) add_wait(exec, Slot{static_cast<uint16_t>(slot.index + row), Slot::Kind::reg});
+      for (uint16_t row = 1; row < slot.rows; ++row)
+        add_wait(exec, Slot{static_cast<uint16_t>(slot.index + row), Slot::Kind::reg});
       for (uint16_t row = 0; row < slot.rows && exec.results < exec.result_rows.size(); ++row)
         exec.result_rows[exec.results++] = static_cast<uint16_t>(slot.index + row);
     }
@@ -187,11 +245,18 @@ std::shared_ptr<const ExecProgram::ConstantLanes> ExecProgram::constants(uint32_
   for (const ptx::Constant& constant : program_->constants) {
     uint64_t value = constant.value;
     switch (constant.relocation) {
-      case ptx::RelocationKind::none: break;
+      case ptx::RelocationKind::none:
+        break;
       case ptx::RelocationKind::global:
-      case ptx::RelocationKind::constant: value += addresses_[constant.symbol]; break;
-      case ptx::RelocationKind::function: value += function_handle(constant.symbol); break;
-      case ptx::RelocationKind::shared_dynamic: value += dynamic_shared_offset; break;
+      case ptx::RelocationKind::constant:
+        value += addresses_[constant.symbol];
+        break;
+      case ptx::RelocationKind::function:
+        value += function_handle(constant.symbol);
+        break;
+      case ptx::RelocationKind::shared_dynamic:
+        value += dynamic_shared_offset;
+        break;
     }
     lanes->narrow.insert(lanes->narrow.end(), 32, static_cast<uint32_t>(value));
     lanes->wide.insert(lanes->wide.end(), 32, value);

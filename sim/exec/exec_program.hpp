@@ -1,5 +1,5 @@
-// A Program made ready for one GPU: functions chosen for every op, operands to wait for, times in cycles, constants with
-// the addresses of this GPU, broadcast to lanes.
+// A Program made ready for one GPU: functions chosen for every op, operands to wait for, times in cycles,
+// constants with the addresses of this GPU, broadcast to lanes.
 #pragma once
 
 #include <array>
@@ -15,9 +15,37 @@ namespace ptxwire::sim {
 
 /// How the core treats an op. `lane`: LaneOp on registers, nothing else.
 enum class ExecKind : uint8_t {
-  lane, warp_exchange, read_special, frame_address, cvta, cluster_address, branch, branch_indexed, call, ret, exit, trap, nop, nanosleep,
-  load, store, atomic, reduction, fence, barrier, warp_barrier, cluster_barrier, mbarrier, mbarrier_wait, cp_async, cp_async_control,
-  bulk_copy, bulk_control, grid_dependency, hint, refused,
+  lane,
+  warp_exchange,
+  read_special,
+  frame_address,
+  cvta,
+  cluster_address,
+  branch,
+  branch_indexed,
+  call,
+  ret,
+  exit,
+  trap,
+  nop,
+  nanosleep,
+  load,
+  store,
+  atomic,
+  reduction,
+  fence,
+  barrier,
+  warp_barrier,
+  cluster_barrier,
+  mbarrier,
+  mbarrier_wait,
+  cp_async,
+  cp_async_control,
+  bulk_copy,
+  bulk_control,
+  grid_dependency,
+  hint,
+  refused,
 };
 
 /// What the issue loop reads; the full Op stays in Program::code.
@@ -26,18 +54,18 @@ struct ExecOp {
   LaneOp lane_op = nullptr;
   ExecKind kind = ExecKind::refused;
   uint8_t issue_slots = 1;
-  uint8_t pipe = 0;            ///< 0: none beyond the issue port; 1..: index into the scheduler's pipes
-  uint8_t pipe_interval = 0;   ///< cycles of that pipe
-  uint16_t latency = 0;        ///< issue to result, cycles
-  uint8_t waits = 0;           ///< registers to be ready before issue (sources and destinations)
+  uint8_t pipe = 0;           ///< 0: none beyond the issue port; 1..: index into the scheduler's pipes
+  uint8_t pipe_interval = 0;  ///< cycles of that pipe
+  uint16_t latency = 0;       ///< issue to result, cycles
+  uint8_t waits = 0;          ///< registers to be ready before issue (sources and destinations)
   uint8_t predicate_waits = 0;
   uint8_t results = 0, predicate_results = 0;
   bool guarded = false, guard_negated = false;
   bool in_poll_loop = false;
   uint16_t guard = 0;
   uint32_t poll_loop = UINT32_MAX;  ///< of a back edge: index into Program::poll_loops
-  /// Rows in the order: `waits` sources and destinations. Wide sources count once (first row), wide destinations
-  /// with all rows, since a dead neighbour may still be in flight.
+  /// Rows in the order: `waits` sources and destinations. Wide sources count once (first row), wide
+  /// destinations with all rows, since a dead neighbour may still be in flight.
   std::array<uint16_t, kMaxWaits> wait_rows{};
   std::array<uint16_t, 4> predicate_rows{};
   std::array<uint16_t, 8> result_rows{};
@@ -50,15 +78,16 @@ enum Pipe : uint8_t { kNoPipe = 0, kIntegerPipe, kFloatPipe, kSlowPipe, kPipeCou
 class ExecProgram {
  public:
   /// `addresses[v]` is the device address (or constant-bank offset) of Program::variables[v] on this GPU.
-  ExecProgram(std::shared_ptr<const ptx::Program> program, const models::SmParameters& sm, std::vector<uint64_t> addresses,
-              std::vector<uint8_t> constant_bank);
+  ExecProgram(std::shared_ptr<const ptx::Program> program, const models::SmParameters& sm,
+              std::vector<uint64_t> addresses, std::vector<uint8_t> constant_bank);
 
   [[nodiscard]] const ptx::Program& program() const { return *program_; }
   [[nodiscard]] const ExecOp& op(uint32_t pc) const { return ops_[pc]; }
   [[nodiscard]] const std::vector<uint8_t>& constant_bank() const { return constant_bank_; }
   [[nodiscard]] uint64_t address(uint32_t variable) const { return addresses_[variable]; }
 
-  /// Constants of a launch, broadcast; they differ between functions only in where dynamic shared memory starts.
+  /// Constants of a launch, broadcast; they differ between functions only in where dynamic shared memory
+  /// starts.
   struct ConstantLanes {
     std::vector<uint32_t> narrow;  ///< 32 lanes each
     std::vector<uint64_t> wide;

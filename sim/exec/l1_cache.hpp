@@ -1,5 +1,6 @@
-// Sectored, write-through L1 of one SM that keeps the bytes of the moment of its fill, so that a plain load may return
-// stale data exactly where hardware would. Tags are set-associative with LRU; data is kept per line.
+// Sectored, write-through L1 of one SM that keeps the bytes of the moment of its fill, so that a plain load
+// may return stale data exactly where hardware would. Tags are set-associative with LRU; data is kept per
+// line.
 #pragma once
 
 #include <array>
@@ -35,13 +36,14 @@ class L1Cache {
     line->used = ++clock_;
     return line->data.data() + address % kLine;
   }
-  /// Keeps whole sectors that a load brought in. `data` points at the bytes of `line_address` (128 of them, only the sectors in
-  /// `sector_mask` are read).
+  /// Keeps whole sectors that a load brought in. `data` points at the bytes of `line_address` (128 of them,
+  /// only the sectors in `sector_mask` are read).
   void fill(uint64_t line_address, uint8_t sector_mask, const uint8_t* data) {
     if (sets_ == 0) return;
     Line& line = allocate(line_address / kLine);
     for (uint32_t s = 0; s < 4; ++s)
-      if ((sector_mask >> s & 1U) != 0) std::memcpy(line.data.data() + s * kSector, data + s * kSector, kSector);
+      if ((sector_mask >> s & 1U) != 0)
+        std::memcpy(line.data.data() + s * kSector, data + s * kSector, kSector);
     line.valid |= sector_mask;
     line.used = ++clock_;
   }

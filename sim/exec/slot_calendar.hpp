@@ -1,5 +1,6 @@
-// Cycles of one scheduler port (or pipe) as bits. A warp that runs ahead of the event clock takes the first free cycle at
-// or after it is ready and leaves earlier ones to others; a single "busy until" would waste the gaps.
+// Cycles of one scheduler port (or pipe) as bits. A warp that runs ahead of the event clock takes the first
+// free cycle at or after it is ready and leaves earlier ones to others; a single "busy until" would waste the
+// gaps.
 #pragma once
 
 #include <array>
@@ -10,8 +11,8 @@ namespace ptxwire::sim {
 
 class SlotCalendar {
  public:
-  /// Takes the first `width` free consecutive cycles at or after `cycle`; returns the first of them. Runs are not split over
-  /// 64-cycle words; widths beyond 32 take several claims.
+  /// Takes the first `width` free consecutive cycles at or after `cycle`; returns the first of them. Runs are
+  /// not split over 64-cycle words; widths beyond 32 take several claims.
   int64_t claim(int64_t cycle, uint32_t width) {
     if (width <= 1) return claim_one(cycle);
     while (width > kMaxWidth) {
@@ -28,7 +29,8 @@ class SlotCalendar {
   uint64_t& word(int64_t cycle) {
     const int64_t number = cycle >> 6;
     const size_t slot = static_cast<size_t>(number) % kWords;
-    if (number_[slot] > number) {  // a parked warp replays the past: those cycles are no longer kept, take them as free
+    if (number_[slot] >
+        number) {  // a parked warp replays the past: those cycles are no longer kept, take them as free
       forgotten_ = 0;
       return forgotten_;
     }

@@ -24,7 +24,8 @@ bool Sm::fits(const Launch& launch) const {
   const uint32_t registers = warps * ((launch.registers_per_thread * 32 + unit - 1) / unit * unit);
   return ctas_.size() < parameters_.max_ctas && used_warps_ + warps <= parameters_.max_warps &&
          used_registers_ + registers <= parameters_.registers &&
-         used_shared_ + launch.shared_bytes + parameters_.shared_reserved_per_cta_bytes <= parameters_.shared_bytes;
+         used_shared_ + launch.shared_bytes + parameters_.shared_reserved_per_cta_bytes <=
+             parameters_.shared_bytes;
 }
 
 Cta& Sm::place(Launch& launch, uint64_t linear, int64_t cycle) {
@@ -35,7 +36,8 @@ Cta& Sm::place(Launch& launch, uint64_t linear, int64_t cycle) {
   cta.constants = launch.constants;
   cta.function = launch.function;
   cta.linear = static_cast<uint32_t>(linear);
-  cta.id = {static_cast<uint32_t>(linear % launch.grid[0]), static_cast<uint32_t>(linear / launch.grid[0] % launch.grid[1]),
+  cta.id = {static_cast<uint32_t>(linear % launch.grid[0]),
+            static_cast<uint32_t>(linear / launch.grid[0] % launch.grid[1]),
             static_cast<uint32_t>(linear / launch.grid[0] / launch.grid[1])};
   cta.sm = id_;
   cta.shared.resize(launch.shared_bytes);
@@ -97,7 +99,8 @@ uint32_t Sm::free_slots(const Launch& launch) const {
   return Device::occupancy(left, threads, launch.registers_per_thread, launch.shared_bytes);
 }
 
-// ------------------------------------------------------------------------------------------------ fragments and events
+// ------------------------------------------------------------------------------------------------ fragments
+// and events
 
 Fragment& Sm::new_fragment(Warp& warp) {
   uint32_t index = 0;
@@ -130,12 +133,14 @@ void Sm::free_fragment(Fragment& fragment) {
 
 void Sm::schedule(Fragment& fragment, int64_t cycle) {
   ++fragment.token;
-  const uint64_t argument = static_cast<uint64_t>(Timer::resume) << 60 | static_cast<uint64_t>(fragment.index) << 32 | fragment.token;
+  const uint64_t argument = static_cast<uint64_t>(Timer::resume) << 60 |
+                            static_cast<uint64_t>(fragment.index) << 32 | fragment.token;
   device_.process().at(device_.clock().time(cycle), event_, argument);
 }
 
 void Sm::on_event(Picoseconds now, uint64_t argument) {
-  for (Cta* done : releasable_) std::erase_if(retired_, [&](const std::unique_ptr<Cta>& owned) { return owned.get() == done; });
+  for (Cta* done : releasable_)
+    std::erase_if(retired_, [&](const std::unique_ptr<Cta>& owned) { return owned.get() == done; });
   releasable_.clear();
   const auto timer = static_cast<Timer>(argument >> 60);
   const auto index = static_cast<uint32_t>(argument >> 32 & 0x0FFFFFFF);
@@ -168,7 +173,8 @@ void Sm::wait(Fragment& fragment, Wait reason, int64_t cycle) {
 // Lanes that wait for others of their warp add nothing: what those others wait for is what holds up the warp.
 void Sm::account_wait(Fragment& fragment, int64_t cycle) {
   if (fragment.waiting && fragment.reason != Wait::reconverge)
-    fragment.warp->waited[static_cast<size_t>(fragment.reason)] += std::max<int64_t>(0, cycle - fragment.wait_since);
+    fragment.warp->waited[static_cast<size_t>(fragment.reason)] +=
+        std::max<int64_t>(0, cycle - fragment.wait_since);
   fragment.waiting = false;
 }
 
@@ -190,13 +196,15 @@ LaneFrame Sm::lane_frame(const Fragment& fragment) const {
 
 const uint32_t* Sm::source32(const Fragment& fragment, const Slot& slot) const {
   const LaneFrame frame = lane_frame(fragment);
-  return slot.kind == Slot::Kind::constant ? frame.constants32 + size_t{slot.index} * 32 : frame.rows + size_t{slot.index} * 32;
+  return slot.kind == Slot::Kind::constant ? frame.constants32 + size_t{slot.index} * 32
+                                           : frame.rows + size_t{slot.index} * 32;
 }
 
 const uint64_t* Sm::source64(const Fragment& fragment, const Slot& slot) const {
   const LaneFrame frame = lane_frame(fragment);
-  return slot.kind == Slot::Kind::constant ? frame.constants64 + size_t{slot.index} * 32
-                                           : reinterpret_cast<const uint64_t*>(frame.rows + size_t{slot.index} * 32);
+  return slot.kind == Slot::Kind::constant
+             ? frame.constants64 + size_t{slot.index} * 32
+             : reinterpret_cast<const uint64_t*>(frame.rows + size_t{slot.index} * 32);
 }
 
 uint64_t Sm::uniform_source(const Fragment& fragment, const Slot& slot, uint32_t mask) const {
@@ -224,7 +232,8 @@ bool Sm::operands_ready(Fragment& fragment, const ExecOp& exec, int64_t& cycle) 
   Warp& warp = *fragment.warp;
   const CallFrame& frame = fragment.frames.back();
   int64_t ready = fragment.cycle;
-  for (uint32_t i = 0; i < exec.waits; ++i) ready = std::max(ready, warp.row_ready[frame.row_base + exec.wait_rows[i]]);
+  for (uint32_t i = 0; i < exec.waits; ++i)
+    ready = std::max(ready, warp.row_ready[frame.row_base + exec.wait_rows[i]]);
   for (uint32_t i = 0; i < exec.predicate_waits; ++i)
     ready = std::max(ready, warp.predicate_ready[frame.predicate_base + exec.predicate_rows[i]]);
   if (ready >= kPending) {
@@ -244,7 +253,8 @@ void Sm::set_results(const Fragment& fragment, const ExecOp& exec, int64_t ready
     warp.predicate_ready[frame.predicate_base + exec.predicate_result_rows[i]] = ready;
 }
 
-// ------------------------------------------------------------------------------------------------ the issue loop
+// ------------------------------------------------------------------------------------------------ the issue
+// loop
 
 void Sm::run(Fragment& fragment) {
   Warp& warp = *fragment.warp;
@@ -310,25 +320,33 @@ bool Sm::execute(Fragment& fragment, const ExecOp& exec, const Op& op, uint32_t 
       branch(fragment, op, mask, fragment.mask, cycle);
       return true;
     }
-    case ExecKind::branch_indexed: branch_indexed(fragment, op, mask, cycle); return fragment.warp != nullptr && !fragment.waiting;
+    case ExecKind::branch_indexed:
+      branch_indexed(fragment, op, mask, cycle);
+      return fragment.warp != nullptr && !fragment.waiting;
     case ExecKind::load:
     case ExecKind::store:
     case ExecKind::atomic:
-    case ExecKind::reduction: return memory_access(fragment, exec, op, mask, cycle);
+    case ExecKind::reduction:
+      return memory_access(fragment, exec, op, mask, cycle);
     case ExecKind::fence:
-      if (op.modifiers.proxy != ptx::Proxy::none) {  // orders proxies of this thread; waits for no acknowledgement
+      if (op.modifiers.proxy !=
+          ptx::Proxy::none) {  // orders proxies of this thread; waits for no acknowledgement
         fragment.cycle += parameters_.fence_cta_clk;
         ++fragment.pc;
         return true;
       }
       if (!release_first(fragment, op, cycle)) return false;
-      if (op.modifiers.scope != ptx::Scope::cta && op.modifiers.order != ptx::Order::release) l1_.invalidate();
+      if (op.modifiers.scope != ptx::Scope::cta && op.modifiers.order != ptx::Order::release)
+        l1_.invalidate();
       fragment.phase = 0;
       ++fragment.pc;
       return true;
     case ExecKind::warp_exchange:
-    case ExecKind::warp_barrier: return warp_exchange(fragment, exec, op, mask, cycle);
-    case ExecKind::read_special: read_special(fragment, op, mask, cycle); break;
+    case ExecKind::warp_barrier:
+      return warp_exchange(fragment, exec, op, mask, cycle);
+    case ExecKind::read_special:
+      read_special(fragment, op, mask, cycle);
+      break;
     case ExecKind::frame_address: {
       const uint64_t* offset = source64(fragment, op.src[0]);
       for (uint32_t m = mask; m != 0; m &= m - 1) {
@@ -337,34 +355,59 @@ bool Sm::execute(Fragment& fragment, const ExecOp& exec, const Op& op, uint32_t 
       }
       break;
     }
-    case ExecKind::cvta: convert_address(fragment, op, mask); break;
-    case ExecKind::cluster_address: cluster_address(fragment, op, mask); break;
-    case ExecKind::call: return call(fragment, op, mask, cycle);
-    case ExecKind::ret: do_return(fragment, mask, cycle); return fragment.warp != nullptr && !fragment.waiting && fragment.mask != 0;
-    case ExecKind::exit: exit_lanes(fragment, mask, cycle); return fragment.warp != nullptr;
-    case ExecKind::trap: stop(fragment, "the kernel executed a trap", static_cast<uint32_t>(std::countr_zero(mask))); return false;
+    case ExecKind::cvta:
+      convert_address(fragment, op, mask);
+      break;
+    case ExecKind::cluster_address:
+      cluster_address(fragment, op, mask);
+      break;
+    case ExecKind::call:
+      return call(fragment, op, mask, cycle);
+    case ExecKind::ret:
+      do_return(fragment, mask, cycle);
+      return fragment.warp != nullptr && !fragment.waiting && fragment.mask != 0;
+    case ExecKind::exit:
+      exit_lanes(fragment, mask, cycle);
+      return fragment.warp != nullptr;
+    case ExecKind::trap:
+      stop(fragment, "the kernel executed a trap", static_cast<uint32_t>(std::countr_zero(mask)));
+      return false;
     case ExecKind::nop:
     case ExecKind::hint:
-    case ExecKind::grid_dependency: break;
+    case ExecKind::grid_dependency:
+      break;
     case ExecKind::nanosleep: {
       const uint64_t ns = op.src[0].rows >= 2 ? source64(fragment, op.src[0])[std::countr_zero(mask)]
-                                               : source32(fragment, op.src[0])[std::countr_zero(mask)];
+                                              : source32(fragment, op.src[0])[std::countr_zero(mask)];
       ++fragment.pc;
       wait(fragment, Wait::sleep, cycle);
-      schedule(fragment, cycle + std::max<int64_t>(1, static_cast<int64_t>(static_cast<double>(ns) * device_.clock().hertz() * 1e-9)));
+      schedule(fragment, cycle + std::max<int64_t>(1, static_cast<int64_t>(static_cast<double>(ns) *
+                                                                           device_.clock().hertz() * 1e-9)));
       return false;
     }
-    case ExecKind::barrier: return barrier(fragment, op, mask, cycle);
-    case ExecKind::cluster_barrier: return cluster_barrier(fragment, op, mask, cycle);
-    case ExecKind::mbarrier: mbarrier(fragment, op, mask, cycle); break;
-    case ExecKind::mbarrier_wait: return mbarrier_wait(fragment, op, mask, cycle);
-    case ExecKind::cp_async: return async_copy(fragment, op, mask, cycle);
-    case ExecKind::cp_async_control: return async_control(fragment, op, mask, cycle);
-    case ExecKind::bulk_copy: return bulk_copy(fragment, op, mask, cycle);
-    case ExecKind::bulk_control: return bulk_control(fragment, op, mask, cycle);
-    case ExecKind::lane: break;
+    case ExecKind::barrier:
+      return barrier(fragment, op, mask, cycle);
+    case ExecKind::cluster_barrier:
+      return cluster_barrier(fragment, op, mask, cycle);
+    case ExecKind::mbarrier:
+      mbarrier(fragment, op, mask, cycle);
+      break;
+    case ExecKind::mbarrier_wait:
+      return mbarrier_wait(fragment, op, mask, cycle);
+    case ExecKind::cp_async:
+      return async_copy(fragment, op, mask, cycle);
+    case ExecKind::cp_async_control:
+      return async_control(fragment, op, mask, cycle);
+    case ExecKind::bulk_copy:
+      return bulk_copy(fragment, op, mask, cycle);
+    case ExecKind::bulk_control:
+      return bulk_control(fragment, op, mask, cycle);
+    case ExecKind::lane:
+      break;
     case ExecKind::refused:
-      stop(fragment, fmt::format("instruction '{}' is not executed by this version", fragment.warp->cta->program->program().texts[fragment.pc]),
+      stop(fragment,
+           fmt::format("instruction '{}' is not executed by this version",
+                       fragment.warp->cta->program->program().texts[fragment.pc]),
            static_cast<uint32_t>(std::countr_zero(mask)));
       return false;
   }
@@ -381,26 +424,44 @@ std::string Sm::where(const Fragment& fragment, uint32_t lane) const {
   const ptx::Program& program = cta.program->program();
   const uint32_t thread = warp.index * 32 + lane;
   const auto& block = cta.launch->block;
-  return fmt::format("kernel '{}', GPU {}, CTA ({}, {}, {}), thread ({}, {}, {})", program.functions[cta.function].name, device_.id().value,
-                     cta.id[0], cta.id[1], cta.id[2], thread % block[0], thread / block[0] % block[1], thread / block[0] / block[1]);
+  return fmt::format("kernel '{}', GPU {}, CTA ({}, {}, {}), thread ({}, {}, {})",
+                     program.functions[cta.function].name, device_.id().value, cta.id[0], cta.id[1],
+                     cta.id[2], thread % block[0], thread / block[0] % block[1],
+                     thread / block[0] / block[1]);
 }
 
 void Sm::stop(const Fragment& fragment, std::string what, uint32_t lane, std::string hint) {
   const ptx::Program& program = fragment.warp->cta->program->program();
-  const ptx::ProgramFunction& function = program.functions[fragment.frames.empty() ? fragment.warp->cta->function : fragment.frames.back().function];
+  const ptx::ProgramFunction& function =
+      program.functions[fragment.frames.empty() ? fragment.warp->cta->function
+                                                : fragment.frames.back().function];
   const uint32_t pc = std::min<uint32_t>(fragment.pc, static_cast<uint32_t>(program.code.size()) - 1);
-  device_.fault(Error{.message = fmt::format("{} at '{}', {}", what, program.texts[pc], where(fragment, lane)),
-                      .path = function.path,
-                      .line = program.code[pc].line,
-                      .column = 0,
-                      .hint = std::move(hint)});
+  device_.fault(
+      Error{.message = fmt::format("{} at '{}', {}", what, program.texts[pc], where(fragment, lane)),
+            .path = function.path,
+            .line = program.code[pc].line,
+            .column = 0,
+            .hint = std::move(hint)});
 }
 
 void Sm::waiting_report(std::vector<std::string>& lines, size_t limit) const {
   static constexpr std::array<const char*, static_cast<size_t>(Wait::count)> kNames = {
-      "is issuing", "waits for a load", "waits for a remote load", "polls memory", "polls remote memory", "polls shared memory",
-      "waits for room for stores", "waits for acknowledgements", "waits at barrier 0", "waits at a named barrier", "waits at the cluster barrier",
-      "waits for an mbarrier", "waits for bulk copies", "sleeps", "waits for an atomic", "waits for lanes of its warp"};
+      "is issuing",
+      "waits for a load",
+      "waits for a remote load",
+      "polls memory",
+      "polls remote memory",
+      "polls shared memory",
+      "waits for room for stores",
+      "waits for acknowledgements",
+      "waits at barrier 0",
+      "waits at a named barrier",
+      "waits at the cluster barrier",
+      "waits for an mbarrier",
+      "waits for bulk copies",
+      "sleeps",
+      "waits for an atomic",
+      "waits for lanes of its warp"};
   for (const std::unique_ptr<Cta>& cta : ctas_) {
     for (const std::unique_ptr<Warp>& warp : cta->warps) {
       for (const Fragment* fragment : warp->fragments) {
@@ -414,13 +475,15 @@ void Sm::waiting_report(std::vector<std::string>& lines, size_t limit) const {
             if (detail.size() > 80) break;
           }
         } else if (fragment->reason == Wait::named_barrier || fragment->reason == Wait::barrier) {
-          detail = fmt::format(" {} ({} of {} threads there)", fragment->wait_detail, cta->barriers[fragment->wait_detail & 15].arrived,
+          detail = fmt::format(" {} ({} of {} threads there)", fragment->wait_detail,
+                               cta->barriers[fragment->wait_detail & 15].arrived,
                                cta->barriers[fragment->wait_detail & 15].expected);
         }
-        lines.push_back(fmt::format("GPU {} kernel '{}' CTA {} warp {} lanes {:#x} {}{} ({}:{} '{}')", device_.id().value,
-                                    program.functions[cta->function].name, cta->linear, warp->index, fragment->mask,
-                                    kNames[static_cast<size_t>(fragment->reason)], detail,
-                                    program.functions[fragment->frames.back().function].path, op.line, program.texts[fragment->pc]));
+        lines.push_back(fmt::format(
+            "GPU {} kernel '{}' CTA {} warp {} lanes {:#x} {}{} ({}:{} '{}')", device_.id().value,
+            program.functions[cta->function].name, cta->linear, warp->index, fragment->mask,
+            kNames[static_cast<size_t>(fragment->reason)], detail,
+            program.functions[fragment->frames.back().function].path, op.line, program.texts[fragment->pc]));
       }
     }
   }

@@ -1,5 +1,6 @@
-// One streaming multiprocessor: resident CTAs, four schedulers, the load/store unit, L1, the bulk-copy engine. A fragment runs
-// from event to event: it executes ops at the cycles its scheduler gives it until it has to wait.
+// One streaming multiprocessor: resident CTAs, four schedulers, the load/store unit, L1, the bulk-copy
+// engine. A fragment runs from event to event: it executes ops at the cycles its scheduler gives it until it
+// has to wait.
 #pragma once
 
 #include <array>
@@ -17,12 +18,12 @@ namespace ptxwire::sim {
 
 /// One bulk copy command while its chunks are on the way.
 struct BulkCopy {
-  uint32_t index = 0;          ///< in the SM's pool
-  Cta* cta = nullptr;          ///< issuing
+  uint32_t index = 0;  ///< in the SM's pool
+  Cta* cta = nullptr;  ///< issuing
   Warp* warp = nullptr;
   uint32_t lane = 0;
-  bool load = false;           ///< global -> shared (else shared -> global)
-  bool between_shared = false; ///< shared::cta -> shared::cluster
+  bool load = false;            ///< global -> shared (else shared -> global)
+  bool between_shared = false;  ///< shared::cta -> shared::cluster
   uint64_t global_address = 0;
   uint32_t shared_offset = 0;
   Cta* shared_cta = nullptr;
@@ -53,7 +54,8 @@ class Sm {
   void wake_parked(Fragment& fragment, models::Picoseconds now);
   bool nudge(int64_t cycle, bool clocks);
   void waiting_report(std::vector<std::string>& lines, size_t limit) const;
-  void release_cta_later(Cta& cta);  ///< nothing in flight names it any more: freed at the next event of this SM
+  void release_cta_later(
+      Cta& cta);  ///< nothing in flight names it any more: freed at the next event of this SM
   [[nodiscard]] uint32_t free_slots(const Launch& launch) const;  ///< CTAs of this launch that fit now
 
  private:
@@ -102,25 +104,31 @@ class Sm {
   // sm_poll.cpp: parking
   void on_back_edge(Fragment& fragment, uint32_t loop, int64_t cycle);
   bool try_park(Fragment& fragment, const ptx::PollLoop& loop, int64_t cycle);
-  void note_poll(Fragment& fragment, uint64_t address, uint32_t bytes, const uint8_t* value, bool shared, int64_t cycle);
+  void note_poll(Fragment& fragment, uint64_t address, uint32_t bytes, const uint8_t* value, bool shared,
+                 int64_t cycle);
   void unpark(Fragment& fragment, int64_t change_cycle);
   void notify_shared_write(Cta& cta, uint32_t offset, uint32_t bytes, int64_t cycle);
 
   // sm_memory.cpp
   bool memory_access(Fragment& fragment, const ExecOp& exec, const ptx::Op& op, uint32_t mask, int64_t cycle);
   bool release_first(Fragment& fragment, const ptx::Op& op, int64_t cycle);
-  void addresses(const Fragment& fragment, const ptx::Slot& slot, int64_t offset, uint32_t mask, uint64_t* out) const;
-  bool access_near(Fragment& fragment, const ExecOp& exec, const ptx::Op& op, Window window, uint32_t mask, const uint64_t* address,
-                   int64_t cycle);
-  bool access_device(Fragment& fragment, const ExecOp& exec, const ptx::Op& op, uint32_t mask, const uint64_t* address, int64_t cycle);
-  void access_home(Fragment& fragment, const ExecOp& exec, const ptx::Op& op, uint32_t mask, const uint64_t* address, uint32_t home,
-                   int64_t cycle, bool blocking);
+  void addresses(const Fragment& fragment, const ptx::Slot& slot, int64_t offset, uint32_t mask,
+                 uint64_t* out) const;
+  bool access_near(Fragment& fragment, const ExecOp& exec, const ptx::Op& op, Window window, uint32_t mask,
+                   const uint64_t* address, int64_t cycle);
+  bool access_device(Fragment& fragment, const ExecOp& exec, const ptx::Op& op, uint32_t mask,
+                     const uint64_t* address, int64_t cycle);
+  void access_home(Fragment& fragment, const ExecOp& exec, const ptx::Op& op, uint32_t mask,
+                   const uint64_t* address, uint32_t home, int64_t cycle, bool blocking);
   bool build_parts(WarpTransaction& transaction) const;
-  uint8_t* near_pointer(Fragment& fragment, Window window, uint64_t address, uint32_t lane, uint32_t bytes, Cta** shared_owner);
+  uint8_t* near_pointer(Fragment& fragment, Window window, uint64_t address, uint32_t lane, uint32_t bytes,
+                        Cta** shared_owner);
   uint32_t bank_wavefronts(const uint64_t* address, uint32_t mask, uint32_t lane_bytes) const;
-  void gather_operands(const Fragment& fragment, const ptx::Op& op, uint32_t first_source, uint32_t mask, uint32_t lane_bytes, uint8_t* out) const;
+  void gather_operands(const Fragment& fragment, const ptx::Op& op, uint32_t first_source, uint32_t mask,
+                       uint32_t lane_bytes, uint8_t* out) const;
   void scatter_results(const WarpTransaction& transaction);
-  void scatter(Warp& warp, uint32_t row_base, const ptx::Op& op, uint32_t mask, uint32_t lane_bytes, const uint8_t* data) const;
+  void scatter(Warp& warp, uint32_t row_base, const ptx::Op& op, uint32_t mask, uint32_t lane_bytes,
+               const uint8_t* data) const;
   enum Room : uint8_t { kLoadRoom, kLocalStoreRoom, kRemoteStoreRoom };
   [[nodiscard]] bool has_room(Room room, uint64_t amount) const;
   bool room_for(Fragment& fragment, Room room, uint64_t amount, int64_t cycle);

@@ -15,7 +15,8 @@ using ptx::Op;
 using ptx::Opcode;
 using ptx::Slot;
 
-// ------------------------------------------------------------------------------------------------ bar, barrier.cta
+// ------------------------------------------------------------------------------------------------ bar,
+// barrier.cta
 
 bool Sm::barrier(Fragment& fragment, const Op& op, uint32_t mask, int64_t cycle) {
   Warp& warp = *fragment.warp;
@@ -24,22 +25,31 @@ bool Sm::barrier(Fragment& fragment, const Op& op, uint32_t mask, int64_t cycle)
   const uint64_t count = op.src[1].present() ? uniform_source(fragment, op.src[1], mask) : 0;
   const auto lane = static_cast<uint32_t>(std::countr_zero(mask));
   if (id >= cta.barriers.size() || count % 32 != 0 || count > 1024) {
-    stop(fragment, fmt::format("barrier {} with {} threads: numbers are 0..15 and counts multiples of 32 up to 1024", id, count), lane);
+    stop(fragment,
+         fmt::format("barrier {} with {} threads: numbers are 0..15 and counts multiples of 32 up to 1024",
+                     id, count),
+         lane);
     return false;
   }
   NamedBarrier& barrier = cta.barriers[id];
   const auto expected = static_cast<uint32_t>(count);
   if (barrier.arrived != 0 && barrier.expected != expected) {
-    stop(fragment, fmt::format("barrier {} is waited for with {} threads here and {} elsewhere", id, expected, barrier.expected), lane);
+    stop(fragment,
+         fmt::format("barrier {} is waited for with {} threads here and {} elsewhere", id, expected,
+                     barrier.expected),
+         lane);
     return false;
   }
   barrier.expected = expected;
   // With a thread count whole warps arrive, whoever of their threads are left.
   barrier.arrived += expected != 0 && mask == warp.alive ? 32 : static_cast<uint32_t>(std::popcount(mask));
   const BarrierAction action = op.modifiers.barrier;
-  if (action == BarrierAction::red_popc || action == BarrierAction::red_and || action == BarrierAction::red_or) {
+  if (action == BarrierAction::red_popc || action == BarrierAction::red_and ||
+      action == BarrierAction::red_or) {
     const Slot& slot = op.src[2];
-    uint32_t predicate = slot.kind == Slot::Kind::predicate ? warp.predicates[fragment.frames.back().predicate_base + slot.index] : ~0U;
+    uint32_t predicate = slot.kind == Slot::Kind::predicate
+                             ? warp.predicates[fragment.frames.back().predicate_base + slot.index]
+                             : ~0U;
     if (slot.negated) predicate = ~predicate;
     barrier.population += static_cast<uint32_t>(std::popcount(predicate & mask));
     barrier.all = barrier.all && (predicate & mask) == mask;
@@ -61,7 +71,8 @@ void Sm::barrier_check(Cta& cta, NamedBarrier& barrier, int64_t cycle) {
   const uint32_t needed = barrier.expected != 0 ? barrier.expected : cta.threads_alive;
   if (barrier.arrived < needed) return;
   const auto warps = static_cast<uint32_t>(barrier.waiting.size());
-  const int64_t done = cycle + parameters_.barrier_latency_clk + static_cast<int64_t>(parameters_.barrier_per_warp_clk) * warps;
+  const int64_t done = cycle + parameters_.barrier_latency_clk +
+                       static_cast<int64_t>(parameters_.barrier_per_warp_clk) * warps;
   std::vector<Fragment*> waiting;
   waiting.swap(barrier.waiting);
   const NamedBarrier result = barrier;
@@ -70,10 +81,17 @@ void Sm::barrier_check(Cta& cta, NamedBarrier& barrier, int64_t cycle) {
     const Op& op = cta.program->program().code[fragment->pc];
     uint64_t value = 0;
     switch (op.modifiers.barrier) {
-      case BarrierAction::red_popc: value = result.population; break;
-      case BarrierAction::red_and: value = result.all ? 1 : 0; break;
-      case BarrierAction::red_or: value = result.any ? 1 : 0; break;
-      default: break;
+      case BarrierAction::red_popc:
+        value = result.population;
+        break;
+      case BarrierAction::red_and:
+        value = result.all ? 1 : 0;
+        break;
+      case BarrierAction::red_or:
+        value = result.any ? 1 : 0;
+        break;
+      default:
+        break;
     }
     for (uint32_t m = fragment->mask; m != 0 && op.dst[0].present(); m &= m - 1)
       write_lane(*fragment, op.dst[0], static_cast<uint32_t>(std::countr_zero(m)), value);
@@ -83,7 +101,8 @@ void Sm::barrier_check(Cta& cta, NamedBarrier& barrier, int64_t cycle) {
   }
 }
 
-// ------------------------------------------------------------------------------------------------ barrier.cluster
+// ------------------------------------------------------------------------------------------------
+// barrier.cluster
 
 bool Sm::cluster_barrier(Fragment& fragment, const Op& op, uint32_t mask, int64_t cycle) {
   Cta& leader = *fragment.warp->cta->cluster[0];
@@ -110,7 +129,8 @@ void Sm::cluster_barrier_check(Cta& leader, int64_t cycle) {
   ++leader.cluster_generation;
   std::vector<Fragment*> waiting;
   waiting.swap(leader.cluster_waiting);
-  for (Fragment* fragment : waiting) device_.sm(fragment->warp->cta->sm).resume(*fragment, cycle + parameters_.cluster_barrier_clk);
+  for (Fragment* fragment : waiting)
+    device_.sm(fragment->warp->cta->sm).resume(*fragment, cycle + parameters_.cluster_barrier_clk);
 }
 
 // ------------------------------------------------------------------------------------------------ mbarrier
@@ -146,7 +166,8 @@ MbarrierWord load_word(const Cta& cta, uint32_t offset) {
 
 void Sm::mbarrier_update(Cta& cta, uint32_t offset, int32_t arrivals, int32_t tx, bool drop, int64_t cycle) {
   MbarrierWord word = load_word(cta, offset);
-  const bool complete = word.update(static_cast<uint32_t>(arrivals), tx, drop ? static_cast<uint32_t>(arrivals) : 0);
+  const bool complete =
+      word.update(static_cast<uint32_t>(arrivals), tx, drop ? static_cast<uint32_t>(arrivals) : 0);
   const uint64_t bits = word.bits();
   std::memcpy(cta.shared.data() + offset, &bits, 8);
   if (!cta.shared_parked.empty()) notify_shared_write(cta, offset, 8, cycle);
@@ -178,10 +199,12 @@ void Sm::mbarrier(Fragment& fragment, const Op& op, uint32_t mask, int64_t cycle
     const auto lane = static_cast<uint32_t>(std::countr_zero(m));
     const SharedPlace place = shared_place(cta, address[lane], 8);
     if (place.cta == nullptr) {
-      stop(fragment, fmt::format("mbarrier at {:#x}, which is no aligned shared memory", address[lane]), lane);
+      stop(fragment, fmt::format("mbarrier at {:#x}, which is no aligned shared memory", address[lane]),
+           lane);
       return;
     }
-    const uint32_t operand = op.src[1].present() ? static_cast<uint32_t>(uniform_source(fragment, op.src[1], 1U << lane)) : 1;
+    const uint32_t operand =
+        op.src[1].present() ? static_cast<uint32_t>(uniform_source(fragment, op.src[1], 1U << lane)) : 1;
     const uint64_t before = load_word(*place.cta, place.offset).bits();
     switch (op.opcode) {
       case Opcode::mbarrier_init: {
@@ -189,13 +212,19 @@ void Sm::mbarrier(Fragment& fragment, const Op& op, uint32_t mask, int64_t cycle
         std::memcpy(place.cta->shared.data() + place.offset, &bits, 8);
         break;
       }
-      case Opcode::mbarrier_inval: break;
-      case Opcode::mbarrier_expect_tx: mbarrier_update(*place.cta, place.offset, 0, static_cast<int32_t>(operand), false, cycle); break;
-      case Opcode::mbarrier_complete_tx: mbarrier_update(*place.cta, place.offset, 0, -static_cast<int32_t>(operand), false, cycle); break;
+      case Opcode::mbarrier_inval:
+        break;
+      case Opcode::mbarrier_expect_tx:
+        mbarrier_update(*place.cta, place.offset, 0, static_cast<int32_t>(operand), false, cycle);
+        break;
+      case Opcode::mbarrier_complete_tx:
+        mbarrier_update(*place.cta, place.offset, 0, -static_cast<int32_t>(operand), false, cycle);
+        break;
       default: {
         const bool drop = op.opcode == Opcode::mbarrier_arrive_drop;
         const bool expect = op.modifiers.expect_tx;
-        mbarrier_update(*place.cta, place.offset, expect ? 1 : static_cast<int32_t>(operand), expect ? static_cast<int32_t>(operand) : 0, drop,
+        mbarrier_update(*place.cta, place.offset, expect ? 1 : static_cast<int32_t>(operand),
+                        expect ? static_cast<int32_t>(operand) : 0, drop,
                         cycle + parameters_.mbarrier_arrive_clk);
         write_lane(fragment, op.dst[0], lane, before);
         break;
@@ -216,7 +245,10 @@ bool Sm::mbarrier_wait(Fragment& fragment, const Op& op, uint32_t mask, int64_t 
     const auto lane = static_cast<uint32_t>(std::countr_zero(m));
     const SharedPlace place = shared_place(cta, address[lane], 8);
     if (place.cta != &cta) {
-      stop(fragment, fmt::format("wait on an mbarrier at {:#x}, which is not in the CTA's own shared memory", address[lane]), lane);
+      stop(fragment,
+           fmt::format("wait on an mbarrier at {:#x}, which is not in the CTA's own shared memory",
+                       address[lane]),
+           lane);
       return false;
     }
     const MbarrierWord word = load_word(cta, place.offset);
@@ -236,9 +268,11 @@ bool Sm::mbarrier_wait(Fragment& fragment, const Op& op, uint32_t mask, int64_t 
     wait(fragment, Wait::mbarrier, cycle);
     // A loop that only waits would come back at once: it may sleep until the phase completes.
     if (exec.in_poll_loop && device_.group().park_polls) return false;
-    double limit_ns = 4300;  // default suspend time, HARDWARE: 7,755 clk at 1.785 GHz on H200 (FlashGPU-Sim SM90_H200)
+    double limit_ns =
+        4300;  // default suspend time, HARDWARE: 7,755 clk at 1.785 GHz on H200 (FlashGPU-Sim SM90_H200)
     if (op.src[2].present()) limit_ns = static_cast<double>(uniform_source(fragment, op.src[2], mask));
-    schedule(fragment, cycle + std::max<int64_t>(1, static_cast<int64_t>(limit_ns * device_.clock().hertz() * 1e-9)));
+    schedule(fragment,
+             cycle + std::max<int64_t>(1, static_cast<int64_t>(limit_ns * device_.clock().hertz() * 1e-9)));
     return false;
   }
   for (uint32_t m = mask; m != 0; m &= m - 1) {

@@ -1,4 +1,5 @@
-// Asynchronous copies: the bulk-copy engine (TMA, non-tensor) in both directions, and cp.async of single lanes.
+// Asynchronous copies: the bulk-copy engine (TMA, non-tensor) in both directions, and cp.async of single
+// lanes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,7 +29,8 @@ void range_parts(WarpTransaction& transaction, uint64_t begin, uint32_t bytes) {
     const uint64_t to = std::min(end, line + kLineBytes);
     transaction.parts[transaction.part_count++] = {
         line, 0, static_cast<uint16_t>(to - from),
-        static_cast<uint8_t>((2U << ((to - 1 - line) / kSectorBytes)) - (1U << ((from - line) / kSectorBytes)))};
+        static_cast<uint8_t>((2U << ((to - 1 - line) / kSectorBytes)) -
+                             (1U << ((from - line) / kSectorBytes)))};
   }
 }
 
@@ -37,7 +39,10 @@ BulkGroups& groups_of(Warp& warp, uint32_t lane) {
   return *warp.bulk_groups[lane];
 }
 
-uint64_t strip_window(uint64_t address) { return address >= kWindowBytes && window_of(address) == Window::shared ? address & (kWindowBytes - 1) : address; }
+uint64_t strip_window(uint64_t address) {
+  return address >= kWindowBytes && window_of(address) == Window::shared ? address & (kWindowBytes - 1)
+                                                                         : address;
+}
 
 }  // namespace
 
@@ -53,7 +58,8 @@ bool Sm::bulk_copy(Fragment& fragment, const Op& op, uint32_t mask, int64_t cycl
   const bool to_global = op.modifiers.space == Space::global;
   const bool from_global = op.modifiers.source_space == Space::global;
   if (op.modifiers.multicast) {
-    stop(fragment, "multicast bulk copies are not executed by this version", static_cast<uint32_t>(std::countr_zero(mask)));
+    stop(fragment, "multicast bulk copies are not executed by this version",
+         static_cast<uint32_t>(std::countr_zero(mask)));
     return false;
   }
   for (uint32_t m = mask; m != 0; m &= m - 1) {
@@ -69,11 +75,17 @@ bool Sm::bulk_copy(Fragment& fragment, const Op& op, uint32_t mask, int64_t cycl
     const uint64_t shared_address = to_global ? source[lane] : destination[lane];
     Cta* shared_cta = nullptr;
     if (bytes % 16 != 0 || destination[lane] % 16 != 0 || source[lane] % 16 != 0) {
-      stop(fragment, fmt::format("misaligned bulk copy of {} bytes from {:#x} to {:#x}: all three must be multiples of 16", bytes, source[lane], destination[lane]), lane);
+      stop(fragment,
+           fmt::format(
+               "misaligned bulk copy of {} bytes from {:#x} to {:#x}: all three must be multiples of 16",
+               bytes, source[lane], destination[lane]),
+           lane);
       return false;
     }
     if (!shared_at(shared_address, bytes, &shared_cta)) {
-      stop(fragment, fmt::format("out-of-bounds access to shared memory at {:#x} ({} bytes)", shared_address, bytes), lane);
+      stop(fragment,
+           fmt::format("out-of-bounds access to shared memory at {:#x} ({} bytes)", shared_address, bytes),
+           lane);
       return false;
     }
     if (free_bulk_copies_.empty()) {
@@ -96,14 +108,19 @@ bool Sm::bulk_copy(Fragment& fragment, const Op& op, uint32_t mask, int64_t cycl
     copy.pc = fragment.pc;
     if (op.modifiers.cache_hint) {
       const uint64_t policy = uniform_source(fragment, op.src[5], 1U << lane);
-      copy.priority = (policy >> 56 & 0xF) == 2 ? models::L2Priority::first : (policy >> 56 & 0xF) == 4 ? models::L2Priority::last : models::L2Priority::normal;
+      copy.priority = (policy >> 56 & 0xF) == 2   ? models::L2Priority::first
+                      : (policy >> 56 & 0xF) == 4 ? models::L2Priority::last
+                                                  : models::L2Priority::normal;
     }
     if (!to_global) {
-      if (!op.src[3].present() || !shared_at(barrier[lane], 8, &copy.mbarrier_cta) || barrier[lane] % 8 != 0) {
-        stop(fragment, fmt::format("mbarrier at {:#x}, which is no aligned shared memory", barrier[lane]), lane);
+      if (!op.src[3].present() || !shared_at(barrier[lane], 8, &copy.mbarrier_cta) ||
+          barrier[lane] % 8 != 0) {
+        stop(fragment, fmt::format("mbarrier at {:#x}, which is no aligned shared memory", barrier[lane]),
+             lane);
         return false;
       }
-      copy.mbarrier_offset = static_cast<uint32_t>(strip_window(barrier[lane]) & ((1U << kSharedRankShift) - 1));
+      copy.mbarrier_offset =
+          static_cast<uint32_t>(strip_window(barrier[lane]) & ((1U << kSharedRankShift) - 1));
     } else {
       BulkGroups& groups = groups_of(warp, lane);
       ++groups.open_writes;
@@ -118,20 +135,24 @@ bool Sm::bulk_copy(Fragment& fragment, const Op& op, uint32_t mask, int64_t cycl
     if (copy.between_shared) {
       const int64_t arrive = leave + parameters_.tma_latency_clk + parameters_.dsm_latency_clk +
                              static_cast<int64_t>(static_cast<double>(bytes) / parameters_.dsm_bytes_per_clk);
-      device_.process().at(device_.clock().time(arrive), event_, static_cast<uint64_t>(Timer::chunk) << 60 | static_cast<uint64_t>(copy.index) << 32);
+      device_.process().at(device_.clock().time(arrive), event_,
+                           static_cast<uint64_t>(Timer::chunk) << 60 | static_cast<uint64_t>(copy.index)
+                                                                           << 32);
       continue;
     }
     const uint32_t home = home_of(copy.global_address);
     const MemorySpace* space = device_.group().space(home);
     if (space == nullptr || space->resolve(copy.global_address, bytes) == nullptr) {
-      stop(fragment, fmt::format("bulk copy touches unmapped global address {:#x} ({} bytes)", copy.global_address, bytes), lane,
-           space == nullptr ? "no GPU has this address" : space->describe(copy.global_address, bytes));
+      stop(fragment,
+           fmt::format("bulk copy touches unmapped global address {:#x} ({} bytes)", copy.global_address,
+                       bytes),
+           lane, space == nullptr ? "no GPU has this address" : space->describe(copy.global_address, bytes));
       return false;
     }
     if (to_global) leave += parameters_.tma_latency_clk;
     for (uint32_t offset = 0; offset < bytes;) {
-      const auto chunk = static_cast<uint32_t>(
-          std::min<uint64_t>(bytes - offset, WarpTransaction::kDataBytes - (copy.global_address + offset) % kLineBytes));
+      const auto chunk = static_cast<uint32_t>(std::min<uint64_t>(
+          bytes - offset, WarpTransaction::kDataBytes - (copy.global_address + offset) % kLineBytes));
       ++copy.chunks_left;
       send_chunk(copy, offset, chunk, leave);
       const auto width = static_cast<int64_t>(static_cast<double>(chunk) / parameters_.tma_bytes_per_clk);
@@ -162,7 +183,8 @@ void Sm::send_chunk(BulkCopy& copy, uint32_t offset, uint32_t bytes, int64_t cyc
   transaction.home_gpu = {home >= kHostBias ? home - kHostBias : home};
   transaction.host_memory = home >= kHostBias;
   range_parts(transaction, transaction.base, bytes);
-  if (!copy.load) std::memcpy(transaction.data.data(), copy.shared_cta->shared.data() + copy.shared_offset + offset, bytes);
+  if (!copy.load)
+    std::memcpy(transaction.data.data(), copy.shared_cta->shared.data() + copy.shared_offset + offset, bytes);
   submit(transaction, cycle);
 }
 
@@ -175,14 +197,16 @@ void Sm::chunk_completed(WarpTransaction& transaction, Picoseconds now) {
       const auto lane = static_cast<size_t>(std::countr_zero(m));
       uint32_t offset = 0;
       std::memcpy(&offset, transaction.second.data() + lane * 4, 4);
-      std::memcpy(cta.shared.data() + offset, transaction.data.data() + lane * transaction.lane_bytes, transaction.lane_bytes);
+      std::memcpy(cta.shared.data() + offset, transaction.data.data() + lane * transaction.lane_bytes,
+                  transaction.lane_bytes);
     }
     finish_async_group(warp, transaction.store_epoch, cycle);
     return;
   }
   BulkCopy& copy = *transaction.bulk;
   if (copy.load)
-    std::memcpy(copy.shared_cta->shared.data() + copy.shared_offset + transaction.bulk_offset, transaction.data.data(), transaction.bulk_bytes);
+    std::memcpy(copy.shared_cta->shared.data() + copy.shared_offset + transaction.bulk_offset,
+                transaction.data.data(), transaction.bulk_bytes);
   if (--copy.chunks_left != 0) return;
   if (copy.load) {
     device_.process().at(device_.clock().time(cycle + parameters_.tma_latency_clk), event_,
@@ -197,11 +221,13 @@ void Sm::bulk_finished(BulkCopy& copy, int64_t cycle) {
     // shared::cta -> shared::cluster: the source is the CTA's own memory, `global_address` holds its offset.
     const uint64_t from = strip_window(copy.global_address) & ((1U << kSharedRankShift) - 1);
     if (from + copy.bytes <= copy.cta->shared.size())
-      std::memcpy(copy.shared_cta->shared.data() + copy.shared_offset, copy.cta->shared.data() + from, copy.bytes);
+      std::memcpy(copy.shared_cta->shared.data() + copy.shared_offset, copy.cta->shared.data() + from,
+                  copy.bytes);
   }
   if (copy.load || copy.between_shared) {
     notify_shared_write(*copy.shared_cta, copy.shared_offset, copy.bytes, cycle);
-    mbarrier_update(*copy.mbarrier_cta, copy.mbarrier_offset, 0, -static_cast<int32_t>(copy.bytes), false, cycle);
+    mbarrier_update(*copy.mbarrier_cta, copy.mbarrier_offset, 0, -static_cast<int32_t>(copy.bytes), false,
+                    cycle);
   } else {
     Warp& warp = *copy.warp;
     BulkGroups& groups = groups_of(warp, copy.lane);
@@ -222,8 +248,9 @@ void Sm::bulk_finished(BulkCopy& copy, int64_t cycle) {
   device_.transaction_done(cta, device_.clock().time(cycle));
 }
 
-// commit_group closes the thread's open group; wait_group N waits until at most the N youngest groups are pending. The
-// .read form asks only that the sources were read, which they are when the engine takes the command.
+// commit_group closes the thread's open group; wait_group N waits until at most the N youngest groups are
+// pending. The .read form asks only that the sources were read, which they are when the engine takes the
+// command.
 bool Sm::bulk_control(Fragment& fragment, const Op& op, uint32_t mask, int64_t cycle) {
   Warp& warp = *fragment.warp;
   if (op.opcode == Opcode::cp_async_bulk_commit_group) {
@@ -244,14 +271,16 @@ bool Sm::bulk_control(Fragment& fragment, const Op& op, uint32_t mask, int64_t c
   for (uint32_t m = mask; m != 0 && !op.modifiers.read; m &= m - 1) {
     const auto& groups = warp.bulk_groups[static_cast<size_t>(std::countr_zero(m))];
     if (!groups || groups->committed.size() <= allowed) continue;
-    for (size_t i = 0; i + allowed < groups->committed.size(); ++i) pending = pending || groups->committed[i] != 0;
+    for (size_t i = 0; i + allowed < groups->committed.size(); ++i)
+      pending = pending || groups->committed[i] != 0;
   }
   if (pending) {
     fragment.phase = 6;
     wait(fragment, Wait::bulk_copy, cycle);
     return false;
   }
-  if (op.modifiers.read && tma_free_ > fragment.cycle) fragment.cycle = std::min(tma_free_, fragment.cycle + 4096);
+  if (op.modifiers.read && tma_free_ > fragment.cycle)
+    fragment.cycle = std::min(tma_free_, fragment.cycle + 4096);
   fragment.phase = 0;
   ++fragment.pc;
   return true;
@@ -281,7 +310,10 @@ bool Sm::async_copy(Fragment& fragment, const Op& op, uint32_t mask, int64_t cyc
     const auto lane = static_cast<uint32_t>(std::countr_zero(m));
     const uint64_t offset = strip_window(destination[lane]);
     if (offset + bytes > cta.shared.size() || offset % bytes != 0 || source[lane] % bytes != 0) {
-      stop(fragment, fmt::format("out-of-bounds or misaligned cp.async of {} bytes from {:#x} to shared {:#x}", bytes, source[lane], offset), lane);
+      stop(fragment,
+           fmt::format("out-of-bounds or misaligned cp.async of {} bytes from {:#x} to shared {:#x}", bytes,
+                       source[lane], offset),
+           lane);
       device_.recycle(&transaction);
       return false;
     }
@@ -308,13 +340,16 @@ bool Sm::async_copy(Fragment& fragment, const Op& op, uint32_t mask, int64_t cyc
     transaction.home_gpu = {home};
     const MemorySpace* space = device_.group().space(home);
     if (space == nullptr || !build_parts(transaction)) {
-      stop(fragment, fmt::format("access to unmapped global address {:#x} ({} bytes)", transaction.base, bytes), static_cast<uint32_t>(std::countr_zero(moving)));
+      stop(fragment,
+           fmt::format("access to unmapped global address {:#x} ({} bytes)", transaction.base, bytes),
+           static_cast<uint32_t>(std::countr_zero(moving)));
       device_.recycle(&transaction);
       return false;
     }
     ++warp.async_groups.back();
     transaction.store_epoch = warp.async_first + warp.async_groups.size() - 1;
-    const int64_t start = lsu_.claim(cycle, std::max(2U, static_cast<uint32_t>(std::popcount(moving)) * bytes / 128));
+    const int64_t start =
+        lsu_.claim(cycle, std::max(2U, static_cast<uint32_t>(std::popcount(moving)) * bytes / 128));
     submit(transaction, start);
   }
   ++fragment.pc;
@@ -331,7 +366,8 @@ void Sm::finish_async_group(Warp& warp, uint64_t group, int64_t cycle) {
     const auto [last, offset, arrivals] = warp.async_arrivals[i];
     if (warp.async_first > last || (warp.async_first == last && warp.async_groups.front() == 0)) {
       warp.async_arrivals.erase(warp.async_arrivals.begin() + static_cast<std::ptrdiff_t>(i));
-      mbarrier_update(*warp.cta, static_cast<uint32_t>(offset), static_cast<int32_t>(arrivals), 0, false, cycle);
+      mbarrier_update(*warp.cta, static_cast<uint32_t>(offset), static_cast<int32_t>(arrivals), 0, false,
+                      cycle);
     } else {
       ++i;
     }
@@ -356,11 +392,13 @@ bool Sm::async_control(Fragment& fragment, const Op& op, uint32_t mask, int64_t 
       for (uint32_t m = mask; m != 0; m &= m - 1) {
         const uint64_t offset = strip_window(address[std::countr_zero(m)]);
         if (offset + 8 > warp.cta->shared.size() || offset % 8 != 0) {
-          stop(fragment, fmt::format("mbarrier at {:#x}, which is no aligned shared memory", offset), static_cast<uint32_t>(std::countr_zero(m)));
+          stop(fragment, fmt::format("mbarrier at {:#x}, which is no aligned shared memory", offset),
+               static_cast<uint32_t>(std::countr_zero(m)));
           return false;
         }
         // Without .noinc the arrival is first added to what the phase expects, so it is neutral.
-        if (!op.modifiers.no_increment) mbarrier_update(*warp.cta, static_cast<uint32_t>(offset), -1, 0, false, cycle);
+        if (!op.modifiers.no_increment)
+          mbarrier_update(*warp.cta, static_cast<uint32_t>(offset), -1, 0, false, cycle);
         warp.async_arrivals.push_back({warp.async_first + warp.async_groups.size() - 1, offset, 1});
       }
       if (warp.async_groups.size() == 1 && warp.async_groups.front() == 0) {

@@ -73,7 +73,8 @@ bool Sm::arrive_at_join(Fragment& fragment) {
   return true;
 }
 
-// Independent thread scheduling guarantees progress to lanes whose partners wait for them: they go on without the others.
+// Independent thread scheduling guarantees progress to lanes whose partners wait for them: they go on without
+// the others.
 void Sm::release_waiting(Join& join, int64_t cycle) {
   Fragment& fragment = *join.waiting;
   join.waiting = nullptr;
@@ -83,7 +84,8 @@ void Sm::release_waiting(Join& join, int64_t cycle) {
   resume(fragment, cycle);
 }
 
-// Lanes go away (exit, or return out of the function that holds these joins): whoever waited only for them goes on.
+// Lanes go away (exit, or return out of the function that holds these joins): whoever waited only for them
+// goes on.
 void Sm::leave_joins(Join* join, uint32_t mask, int64_t cycle) {
   while (join != nullptr) {
     Join* parent = join->parent;
@@ -103,8 +105,8 @@ void Sm::leave_joins(Join* join, uint32_t mask, int64_t cycle) {
 // ------------------------------------------------------------------------------------------------ branches
 
 void Sm::branch(Fragment& fragment, const Op& op, uint32_t taken, uint32_t mask, int64_t cycle) {
-  if (op.reconvergence != ptx::kNoPc &&
-      (fragment.join == nullptr || fragment.join->pc != op.reconvergence || fragment.join->depth != fragment.frames.size())) {
+  if (op.reconvergence != ptx::kNoPc && (fragment.join == nullptr || fragment.join->pc != op.reconvergence ||
+                                         fragment.join->depth != fragment.frames.size())) {
     Join& join = new_join();
     join.pc = op.reconvergence;
     join.depth = static_cast<uint32_t>(fragment.frames.size());
@@ -116,7 +118,8 @@ void Sm::branch(Fragment& fragment, const Op& op, uint32_t taken, uint32_t mask,
   other.pc = op.target;
   ++fragment.pc;
   fragment.poll.loop = UINT32_MAX;
-  if (op.target <= fragment.pc && fragment.join != nullptr && fragment.join->waiting != nullptr && ++fragment.join->spins > 4096)
+  if (op.target <= fragment.pc && fragment.join != nullptr && fragment.join->waiting != nullptr &&
+      ++fragment.join->spins > 4096)
     release_waiting(*fragment.join, cycle);
   schedule(other, fragment.cycle + parameters_.branch_taken_clk);
   other.cycle = fragment.cycle + parameters_.branch_taken_clk;
@@ -130,7 +133,8 @@ void Sm::branch_indexed(Fragment& fragment, const Op& op, uint32_t mask, int64_t
   while (mask != 0) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(mask));
     if (index[lane] >= targets.size()) {
-      stop(fragment, fmt::format("branch index {} is beyond its {} targets", index[lane], targets.size()), lane);
+      stop(fragment, fmt::format("branch index {} is beyond its {} targets", index[lane], targets.size()),
+           lane);
       wait(fragment, Wait::issuing, cycle);
       return;
     }
@@ -150,7 +154,8 @@ void Sm::branch_indexed(Fragment& fragment, const Op& op, uint32_t mask, int64_t
   }
 }
 
-// ------------------------------------------------------------------------------------------------ calls and exits
+// ------------------------------------------------------------------------------------------------ calls and
+// exits
 
 bool Sm::call(Fragment& fragment, const Op& op, uint32_t mask, int64_t cycle) {
   Warp& warp = *fragment.warp;
@@ -168,7 +173,8 @@ bool Sm::call(Fragment& fragment, const Op& op, uint32_t mask, int64_t cycle) {
     const uint64_t handle = uniform_source(fragment, op.src[0], mask);
     function = warp.cta->program->function_of_handle(handle);
     if (function == UINT32_MAX) {
-      stop(fragment, fmt::format("indirect call to {:#x}, which is no function", handle), static_cast<uint32_t>(std::countr_zero(mask)));
+      stop(fragment, fmt::format("indirect call to {:#x}, which is no function", handle),
+           static_cast<uint32_t>(std::countr_zero(mask)));
       return false;
     }
     const uint64_t* handles = source64(fragment, op.src[0]);
@@ -176,7 +182,8 @@ bool Sm::call(Fragment& fragment, const Op& op, uint32_t mask, int64_t cycle) {
       if (handles[std::countr_zero(m)] != handle) calling &= ~(m & (~m + 1));
   }
   const uint32_t return_pc = fragment.pc + 1;
-  if (fragment.join == nullptr || fragment.join->pc != return_pc || fragment.join->depth != fragment.frames.size()) {
+  if (fragment.join == nullptr || fragment.join->pc != return_pc ||
+      fragment.join->depth != fragment.frames.size()) {
     Join& join = new_join();
     join.pc = return_pc;
     join.depth = static_cast<uint32_t>(fragment.frames.size());
@@ -184,8 +191,9 @@ bool Sm::call(Fragment& fragment, const Op& op, uint32_t mask, int64_t cycle) {
     join.parent = fragment.join;
     set_join(fragment, &join);
   }
-  if (calling != mask) schedule(split(fragment, mask & ~calling), fragment.cycle);  // other callees: the same call again
-  if (calling != fragment.mask) {                                                   // lanes the guard excludes
+  if (calling != mask)
+    schedule(split(fragment, mask & ~calling), fragment.cycle);  // other callees: the same call again
+  if (calling != fragment.mask) {                                // lanes the guard excludes
     Fragment& skipping = split(fragment, fragment.mask & ~calling);
     skipping.pc = return_pc;
     schedule(skipping, fragment.cycle);
@@ -215,14 +223,17 @@ bool Sm::call(Fragment& fragment, const Op& op, uint32_t mask, int64_t cycle) {
     const uint32_t bytes = std::max(frame.local_base + callee.frame_bytes, warp.local_bytes * 2);
     std::vector<uint8_t> grown(size_t{bytes} * 32);
     for (uint32_t lane = 0; lane < 32; ++lane)
-      if (warp.local_bytes != 0) std::memcpy(&grown[size_t{lane} * bytes], &warp.local[size_t{lane} * warp.local_bytes], warp.local_bytes);
+      if (warp.local_bytes != 0)
+        std::memcpy(&grown[size_t{lane} * bytes], &warp.local[size_t{lane} * warp.local_bytes],
+                    warp.local_bytes);
     warp.local = std::move(grown);
     warp.local_bytes = bytes;
   }
   for (uint32_t m = calling; m != 0; m &= m - 1) {
     uint8_t* local = &warp.local[size_t{static_cast<uint32_t>(std::countr_zero(m))} * warp.local_bytes];
     for (const ptx::ParameterCopy& copy : site.arguments)
-      std::memcpy(local + frame.local_base + copy.callee_offset, local + caller.local_base + copy.caller_offset, copy.bytes);
+      std::memcpy(local + frame.local_base + copy.callee_offset,
+                  local + caller.local_base + copy.caller_offset, copy.bytes);
   }
   fragment.frames.push_back(frame);
   fragment.pc = callee.entry_pc;
@@ -264,7 +275,8 @@ void Sm::do_return(Fragment& fragment, uint32_t mask, int64_t cycle) {
   for (uint32_t m = mask; m != 0; m &= m - 1) {
     uint8_t* local = &warp.local[size_t{static_cast<uint32_t>(std::countr_zero(m))} * warp.local_bytes];
     for (const ptx::ParameterCopy& copy : site.results)
-      std::memcpy(local + caller.local_base + copy.caller_offset, local + frame.local_base + copy.callee_offset, copy.bytes);
+      std::memcpy(local + caller.local_base + copy.caller_offset,
+                  local + frame.local_base + copy.callee_offset, copy.bytes);
   }
   fragment.pc = frame.return_pc;
   fragment.cycle += parameters_.branch_taken_clk;
@@ -320,10 +332,13 @@ namespace {
 
 const Slot& member_mask_slot(const Op& op) {
   switch (op.opcode) {
-    case Opcode::shfl: return op.src[3];
+    case Opcode::shfl:
+      return op.src[3];
     case Opcode::elect:
-    case Opcode::bar_warp_sync: return op.src[0];
-    default: return op.src[1];
+    case Opcode::bar_warp_sync:
+      return op.src[0];
+    default:
+      return op.src[1];
   }
 }
 
@@ -333,7 +348,9 @@ const Slot& member_mask_slot(const Op& op) {
 bool Sm::warp_exchange(Fragment& fragment, const ExecOp& exec, const Op& op, uint32_t mask, int64_t cycle) {
   Warp& warp = *fragment.warp;
   const Slot& slot = member_mask_slot(op);
-  const uint32_t member = slot.present() && op.opcode != Opcode::activemask ? static_cast<uint32_t>(uniform_source(fragment, slot, mask)) : mask;
+  const uint32_t member = slot.present() && op.opcode != Opcode::activemask
+                              ? static_cast<uint32_t>(uniform_source(fragment, slot, mask))
+                              : mask;
   const uint32_t wanted = member & warp.alive;
   if ((wanted & ~mask) == 0) {
     if (exec.lane_op != nullptr) exec.lane_op(op, lane_frame(fragment), mask);
@@ -363,7 +380,9 @@ void Sm::recheck_syncs(Warp& warp, int64_t cycle) {
     std::vector<Fragment*> group;
     for (Fragment* fragment : warp.fragments) {
       if (fragment->sync_mask == 0) continue;
-      if (fragment->pc != first->pc && !(op.opcode == Opcode::bar_warp_sync && program.op(fragment->pc).kind == ExecKind::warp_barrier)) continue;
+      if (fragment->pc != first->pc &&
+          !(op.opcode == Opcode::bar_warp_sync && program.op(fragment->pc).kind == ExecKind::warp_barrier))
+        continue;
       group.push_back(fragment);
       lanes |= static_cast<uint32_t>(fragment->wait_detail);
     }
@@ -371,7 +390,8 @@ void Sm::recheck_syncs(Warp& warp, int64_t cycle) {
     if (exec.lane_op != nullptr) exec.lane_op(op, lane_frame(*first), lanes);
     bool mergeable = true;
     for (Fragment* fragment : group) {
-      mergeable = mergeable && fragment->pc == first->pc && fragment->join == first->join && fragment->frames.size() == first->frames.size();
+      mergeable = mergeable && fragment->pc == first->pc && fragment->join == first->join &&
+                  fragment->frames.size() == first->frames.size();
       fragment->sync_mask = 0;
     }
     for (Fragment* fragment : group) {
@@ -391,7 +411,8 @@ void Sm::recheck_syncs(Warp& warp, int64_t cycle) {
   }
 }
 
-// ------------------------------------------------------------------------------------------------ special registers, addresses
+// ------------------------------------------------------------------------------------------------ special
+// registers, addresses
 
 void Sm::read_special(Fragment& fragment, const Op& op, uint32_t mask, int64_t cycle) {
   const Warp& warp = *fragment.warp;
@@ -404,56 +425,144 @@ void Sm::read_special(Fragment& fragment, const Op& op, uint32_t mask, int64_t c
     const uint32_t thread = warp.index * 32 + lane;
     uint64_t value = 0;
     switch (static_cast<SpecialRegister>(special)) {
-      case SpecialRegister::tid_x: value = thread % launch.block[0]; break;
-      case SpecialRegister::tid_y: value = thread / launch.block[0] % launch.block[1]; break;
-      case SpecialRegister::tid_z: value = thread / launch.block[0] / launch.block[1]; break;
-      case SpecialRegister::ntid_x: value = launch.block[0]; break;
-      case SpecialRegister::ntid_y: value = launch.block[1]; break;
-      case SpecialRegister::ntid_z: value = launch.block[2]; break;
-      case SpecialRegister::ctaid_x: value = cta.id[0]; break;
-      case SpecialRegister::ctaid_y: value = cta.id[1]; break;
-      case SpecialRegister::ctaid_z: value = cta.id[2]; break;
-      case SpecialRegister::nctaid_x: value = launch.grid[0]; break;
-      case SpecialRegister::nctaid_y: value = launch.grid[1]; break;
-      case SpecialRegister::nctaid_z: value = launch.grid[2]; break;
-      case SpecialRegister::laneid: value = lane; break;
-      case SpecialRegister::warpid: value = warp.index; break;
-      case SpecialRegister::nwarpid: value = parameters_.max_warps; break;
-      case SpecialRegister::smid: value = id_; break;
-      case SpecialRegister::nsmid: value = parameters_.count; break;
-      case SpecialRegister::gridid: value = launch.id; break;
-      case SpecialRegister::clusterid_x: value = cta.id[0] / launch.cluster; break;
-      case SpecialRegister::clusterid_y: value = cta.id[1]; break;
-      case SpecialRegister::clusterid_z: value = cta.id[2]; break;
-      case SpecialRegister::nclusterid_x: value = cluster_count; break;
-      case SpecialRegister::nclusterid_y: value = launch.grid[1]; break;
-      case SpecialRegister::nclusterid_z: value = launch.grid[2]; break;
+      case SpecialRegister::tid_x:
+        value = thread % launch.block[0];
+        break;
+      case SpecialRegister::tid_y:
+        value = thread / launch.block[0] % launch.block[1];
+        break;
+      case SpecialRegister::tid_z:
+        value = thread / launch.block[0] / launch.block[1];
+        break;
+      case SpecialRegister::ntid_x:
+        value = launch.block[0];
+        break;
+      case SpecialRegister::ntid_y:
+        value = launch.block[1];
+        break;
+      case SpecialRegister::ntid_z:
+        value = launch.block[2];
+        break;
+      case SpecialRegister::ctaid_x:
+        value = cta.id[0];
+        break;
+      case SpecialRegister::ctaid_y:
+        value = cta.id[1];
+        break;
+      case SpecialRegister::ctaid_z:
+        value = cta.id[2];
+        break;
+      case SpecialRegister::nctaid_x:
+        value = launch.grid[0];
+        break;
+      case SpecialRegister::nctaid_y:
+        value = launch.grid[1];
+        break;
+      case SpecialRegister::nctaid_z:
+        value = launch.grid[2];
+        break;
+      case SpecialRegister::laneid:
+        value = lane;
+        break;
+      case SpecialRegister::warpid:
+        value = warp.index;
+        break;
+      case SpecialRegister::nwarpid:
+        value = parameters_.max_warps;
+        break;
+      case SpecialRegister::smid:
+        value = id_;
+        break;
+      case SpecialRegister::nsmid:
+        value = parameters_.count;
+        break;
+      case SpecialRegister::gridid:
+        value = launch.id;
+        break;
+      case SpecialRegister::clusterid_x:
+        value = cta.id[0] / launch.cluster;
+        break;
+      case SpecialRegister::clusterid_y:
+        value = cta.id[1];
+        break;
+      case SpecialRegister::clusterid_z:
+        value = cta.id[2];
+        break;
+      case SpecialRegister::nclusterid_x:
+        value = cluster_count;
+        break;
+      case SpecialRegister::nclusterid_y:
+        value = launch.grid[1];
+        break;
+      case SpecialRegister::nclusterid_z:
+        value = launch.grid[2];
+        break;
       case SpecialRegister::cluster_ctaid_x:
-      case SpecialRegister::cluster_ctarank: value = cta.cluster_rank; break;
+      case SpecialRegister::cluster_ctarank:
+        value = cta.cluster_rank;
+        break;
       case SpecialRegister::cluster_nctaid_x:
-      case SpecialRegister::cluster_nctarank: value = launch.cluster; break;
+      case SpecialRegister::cluster_nctarank:
+        value = launch.cluster;
+        break;
       case SpecialRegister::cluster_nctaid_y:
-      case SpecialRegister::cluster_nctaid_z: value = 1; break;
-      case SpecialRegister::is_explicit_cluster: value = launch.cluster > 1 ? 1 : 0; break;
-      case SpecialRegister::lanemask_eq: value = 1U << lane; break;
-      case SpecialRegister::lanemask_le: value = (2ULL << lane) - 1; break;
-      case SpecialRegister::lanemask_lt: value = (1ULL << lane) - 1; break;
-      case SpecialRegister::lanemask_ge: value = ~((1U << lane) - 1); break;
-      case SpecialRegister::lanemask_gt: value = static_cast<uint32_t>(~((2ULL << lane) - 1)); break;
-      case SpecialRegister::clock: value = static_cast<uint32_t>(cycle); break;
-      case SpecialRegister::clock_hi: value = static_cast<uint64_t>(cycle) >> 32; break;
-      case SpecialRegister::clock64: value = static_cast<uint64_t>(cycle); break;
-      case SpecialRegister::globaltimer: value = static_cast<uint64_t>(device_.clock().time(cycle).value / 1000); break;
-      case SpecialRegister::globaltimer_lo: value = static_cast<uint32_t>(device_.clock().time(cycle).value / 1000); break;
-      case SpecialRegister::globaltimer_hi: value = static_cast<uint64_t>(device_.clock().time(cycle).value / 1000) >> 32; break;
-      case SpecialRegister::total_smem_size: value = launch.shared_bytes; break;
-      case SpecialRegister::aggr_smem_size: value = launch.shared_bytes + parameters_.shared_reserved_per_cta_bytes; break;
-      case SpecialRegister::dynamic_smem_size: value = launch.dynamic_shared_bytes; break;
-      case SpecialRegister::warpsize: value = 32; break;
+      case SpecialRegister::cluster_nctaid_z:
+        value = 1;
+        break;
+      case SpecialRegister::is_explicit_cluster:
+        value = launch.cluster > 1 ? 1 : 0;
+        break;
+      case SpecialRegister::lanemask_eq:
+        value = 1U << lane;
+        break;
+      case SpecialRegister::lanemask_le:
+        value = (2ULL << lane) - 1;
+        break;
+      case SpecialRegister::lanemask_lt:
+        value = (1ULL << lane) - 1;
+        break;
+      case SpecialRegister::lanemask_ge:
+        value = ~((1U << lane) - 1);
+        break;
+      case SpecialRegister::lanemask_gt:
+        value = static_cast<uint32_t>(~((2ULL << lane) - 1));
+        break;
+      case SpecialRegister::clock:
+        value = static_cast<uint32_t>(cycle);
+        break;
+      case SpecialRegister::clock_hi:
+        value = static_cast<uint64_t>(cycle) >> 32;
+        break;
+      case SpecialRegister::clock64:
+        value = static_cast<uint64_t>(cycle);
+        break;
+      case SpecialRegister::globaltimer:
+        value = static_cast<uint64_t>(device_.clock().time(cycle).value / 1000);
+        break;
+      case SpecialRegister::globaltimer_lo:
+        value = static_cast<uint32_t>(device_.clock().time(cycle).value / 1000);
+        break;
+      case SpecialRegister::globaltimer_hi:
+        value = static_cast<uint64_t>(device_.clock().time(cycle).value / 1000) >> 32;
+        break;
+      case SpecialRegister::total_smem_size:
+        value = launch.shared_bytes;
+        break;
+      case SpecialRegister::aggr_smem_size:
+        value = launch.shared_bytes + parameters_.shared_reserved_per_cta_bytes;
+        break;
+      case SpecialRegister::dynamic_smem_size:
+        value = launch.dynamic_shared_bytes;
+        break;
+      case SpecialRegister::warpsize:
+        value = 32;
+        break;
       default:
         // %envreg1 and %envreg2 hold the high and low half of the address of a cooperative grid's workspace.
-        if (special == static_cast<uint32_t>(SpecialRegister::envreg0) + 1) value = launch.grid_workspace >> 32;
-        if (special == static_cast<uint32_t>(SpecialRegister::envreg0) + 2) value = static_cast<uint32_t>(launch.grid_workspace);
+        if (special == static_cast<uint32_t>(SpecialRegister::envreg0) + 1)
+          value = launch.grid_workspace >> 32;
+        if (special == static_cast<uint32_t>(SpecialRegister::envreg0) + 2)
+          value = static_cast<uint32_t>(launch.grid_workspace);
         break;
     }
     write_lane(fragment, op.dst[0], lane, value);
@@ -467,11 +576,24 @@ void Sm::convert_address(Fragment& fragment, const Op& op, uint32_t mask) {
   uint64_t window = 0;
   Window kind = Window::device;
   switch (op.modifiers.space) {
-    case ptx::Space::shared: window = kSharedWindow; kind = Window::shared; break;
-    case ptx::Space::local: window = kLocalWindow; kind = Window::local; break;
-    case ptx::Space::param: window = kParameterWindow; kind = Window::parameter; break;
-    case ptx::Space::constant: window = kConstantWindow; kind = Window::constant; break;
-    default: break;
+    case ptx::Space::shared:
+      window = kSharedWindow;
+      kind = Window::shared;
+      break;
+    case ptx::Space::local:
+      window = kLocalWindow;
+      kind = Window::local;
+      break;
+    case ptx::Space::param:
+      window = kParameterWindow;
+      kind = Window::parameter;
+      break;
+    case ptx::Space::constant:
+      window = kConstantWindow;
+      kind = Window::constant;
+      break;
+    default:
+      break;
   }
   for (uint32_t m = mask; m != 0; m &= m - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(m));
@@ -486,16 +608,20 @@ void Sm::convert_address(Fragment& fragment, const Op& op, uint32_t mask) {
   }
 }
 
-// mapa: the shared address of the same variable in another CTA of the cluster; getctarank: the CTA an address belongs to.
+// mapa: the shared address of the same variable in another CTA of the cluster; getctarank: the CTA an address
+// belongs to.
 void Sm::cluster_address(Fragment& fragment, const Op& op, uint32_t mask) {
   const Cta& cta = *fragment.warp->cta;
   for (uint32_t m = mask; m != 0; m &= m - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(m));
-    const uint64_t address = op.src[0].kind == Slot::Kind::constant || op.src[0].rows >= 2 ? source64(fragment, op.src[0])[lane] : source32(fragment, op.src[0])[lane];
+    const uint64_t address = op.src[0].kind == Slot::Kind::constant || op.src[0].rows >= 2
+                                 ? source64(fragment, op.src[0])[lane]
+                                 : source32(fragment, op.src[0])[lane];
     const uint64_t window = address & ~(kWindowBytes - 1);
     const uint64_t offset = address & ((1U << kSharedRankShift) - 1);
     if (op.opcode == Opcode::mapa) {
-      const uint64_t rank = op.src[1].kind == Slot::Kind::constant ? source64(fragment, op.src[1])[lane] : source32(fragment, op.src[1])[lane];
+      const uint64_t rank = op.src[1].kind == Slot::Kind::constant ? source64(fragment, op.src[1])[lane]
+                                                                   : source32(fragment, op.src[1])[lane];
       write_lane(fragment, op.dst[0], lane, window | (rank + 1) << kSharedRankShift | offset);
     } else {
       const uint64_t rank = (address & (kWindowBytes - 1)) >> kSharedRankShift;
@@ -504,7 +630,8 @@ void Sm::cluster_address(Fragment& fragment, const Op& op, uint32_t mask) {
   }
 }
 
-// ------------------------------------------------------------------------------------------------ functions of the loader
+// ------------------------------------------------------------------------------------------------ functions
+// of the loader
 
 void Sm::intrinsic(Fragment& fragment, const ptx::CallSite& site, uint32_t mask) {
   Warp& warp = *fragment.warp;
@@ -512,7 +639,8 @@ void Sm::intrinsic(Fragment& fragment, const ptx::CallSite& site, uint32_t mask)
   const auto argument = [&](uint32_t lane, size_t index) {
     uint64_t value = 0;
     if (index < site.arguments.size())
-      std::memcpy(&value, &warp.local[size_t{lane} * warp.local_bytes + base + site.arguments[index].caller_offset],
+      std::memcpy(&value,
+                  &warp.local[size_t{lane} * warp.local_bytes + base + site.arguments[index].caller_offset],
                   std::min<uint32_t>(site.arguments[index].bytes, 8));
     return value;
   };
@@ -526,14 +654,16 @@ void Sm::intrinsic(Fragment& fragment, const ptx::CallSite& site, uint32_t mask)
   };
   const auto read_string = [&](uint32_t lane, uint64_t address) {
     std::string text;
-    for (const uint8_t* byte = read_bytes(lane, address, 1); byte != nullptr && *byte != 0 && text.size() < 4096;
+    for (const uint8_t* byte = read_bytes(lane, address, 1);
+         byte != nullptr && *byte != 0 && text.size() < 4096;
          byte = read_bytes(lane, address + text.size(), 1))
       text.push_back(static_cast<char>(*byte));
     return text;
   };
   const auto set_result = [&](uint32_t lane, uint64_t value) {
     for (const ptx::ParameterCopy& copy : site.results)
-      std::memcpy(&warp.local[size_t{lane} * warp.local_bytes + base + copy.caller_offset], &value, std::min<uint32_t>(copy.bytes, 8));
+      std::memcpy(&warp.local[size_t{lane} * warp.local_bytes + base + copy.caller_offset], &value,
+                  std::min<uint32_t>(copy.bytes, 8));
   };
   for (uint32_t m = mask; m != 0; m &= m - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(m));
@@ -543,15 +673,18 @@ void Sm::intrinsic(Fragment& fragment, const ptx::CallSite& site, uint32_t mask)
           read_string(lane, argument(lane, 0)),
           [&](uint32_t offset, uint32_t bytes) {
             uint64_t value = 0;
-            if (const uint8_t* data = read_bytes(lane, list + offset, bytes)) std::memcpy(&value, data, bytes);
+            if (const uint8_t* data = read_bytes(lane, list + offset, bytes))
+              std::memcpy(&value, data, bytes);
             return value;
           },
           [&](uint64_t address) { return read_string(lane, address); });
       device_.print(text);
       set_result(lane, 1);
     } else if (site.intrinsic == "__assertfail") {
-      stop(fragment, fmt::format("assertion '{}' failed ({}:{} in {})", read_string(lane, argument(lane, 0)), read_string(lane, argument(lane, 1)),
-                                 static_cast<uint32_t>(argument(lane, 2)), read_string(lane, argument(lane, 3))),
+      stop(fragment,
+           fmt::format("assertion '{}' failed ({}:{} in {})", read_string(lane, argument(lane, 0)),
+                       read_string(lane, argument(lane, 1)), static_cast<uint32_t>(argument(lane, 2)),
+                       read_string(lane, argument(lane, 3))),
            lane);
       return;
     } else {

@@ -35,32 +35,42 @@ bool acquires(const Op& op) {
 
 bool releases(const Op& op) {
   const Order order = op.modifiers.order;
-  return op.opcode != Opcode::ld && (order == Order::release || order == Order::acq_rel || order == Order::sc);
+  return op.opcode != Opcode::ld &&
+         (order == Order::release || order == Order::acq_rel || order == Order::sc);
 }
 
 models::L2Priority policy_priority(uint64_t policy) {
   switch (policy >> 56 & 0xF) {
-    case 2: return models::L2Priority::first;
-    case 4: return models::L2Priority::last;
-    default: return models::L2Priority::normal;
+    case 2:
+      return models::L2Priority::first;
+    case 4:
+      return models::L2Priority::last;
+    default:
+      return models::L2Priority::normal;
   }
 }
 
 models::L2Priority modifier_priority(const ptx::Modifiers& modifiers) {
   const ptx::EvictPriority priority = modifiers.l2 != ptx::EvictPriority::none ? modifiers.l2 : modifiers.l1;
   switch (priority) {
-    case ptx::EvictPriority::evict_first: return models::L2Priority::first;
-    case ptx::EvictPriority::evict_last: return models::L2Priority::last;
-    case ptx::EvictPriority::evict_unchanged: return models::L2Priority::unchanged;
-    default: return modifiers.cache == ptx::CacheOp::cs ? models::L2Priority::first : models::L2Priority::normal;
+    case ptx::EvictPriority::evict_first:
+      return models::L2Priority::first;
+    case ptx::EvictPriority::evict_last:
+      return models::L2Priority::last;
+    case ptx::EvictPriority::evict_unchanged:
+      return models::L2Priority::unchanged;
+    default:
+      return modifiers.cache == ptx::CacheOp::cs ? models::L2Priority::first : models::L2Priority::normal;
   }
 }
 
 }  // namespace
 
-// ------------------------------------------------------------------------------------------------ addresses and registers
+// ------------------------------------------------------------------------------------------------ addresses
+// and registers
 
-void Sm::addresses(const Fragment& fragment, const Slot& slot, int64_t offset, uint32_t mask, uint64_t* out) const {
+void Sm::addresses(const Fragment& fragment, const Slot& slot, int64_t offset, uint32_t mask,
+                   uint64_t* out) const {
   (void)mask;
   if (slot.kind == Slot::Kind::constant || slot.rows >= 2) {
     const uint64_t* base = source64(fragment, slot);
@@ -69,11 +79,13 @@ void Sm::addresses(const Fragment& fragment, const Slot& slot, int64_t offset, u
     std::fill_n(out, 32, static_cast<uint64_t>(offset));
   } else {
     const uint32_t* base = source32(fragment, slot);
-    for (uint32_t lane = 0; lane < 32; ++lane) out[lane] = static_cast<uint32_t>(base[lane] + static_cast<uint32_t>(offset));
+    for (uint32_t lane = 0; lane < 32; ++lane)
+      out[lane] = static_cast<uint32_t>(base[lane] + static_cast<uint32_t>(offset));
   }
 }
 
-void Sm::gather_operands(const Fragment& fragment, const Op& op, uint32_t first_source, uint32_t mask, uint32_t lane_bytes, uint8_t* out) const {
+void Sm::gather_operands(const Fragment& fragment, const Op& op, uint32_t first_source, uint32_t mask,
+                         uint32_t lane_bytes, uint8_t* out) const {
   const uint32_t element = type_bytes(op.modifiers.type);
   const LaneFrame frame = lane_frame(fragment);
   for (uint32_t v = 0; v < op.modifiers.vector; ++v) {
@@ -89,11 +101,13 @@ void Sm::gather_operands(const Fragment& fragment, const Op& op, uint32_t first_
       }
     } else if (slot.kind == Slot::Kind::constant || slot.rows >= 2) {
       const uint64_t* source = source64(fragment, slot);
-      for (uint32_t lane = 0; lane < 32; ++lane) std::memcpy(target + size_t{lane} * lane_bytes, source + lane, element);
+      for (uint32_t lane = 0; lane < 32; ++lane)
+        std::memcpy(target + size_t{lane} * lane_bytes, source + lane, element);
     } else {
       const uint32_t* source = source32(fragment, slot);
       if (element == 4) {
-        for (uint32_t lane = 0; lane < 32; ++lane) std::memcpy(target + size_t{lane} * lane_bytes, source + lane, 4);
+        for (uint32_t lane = 0; lane < 32; ++lane)
+          std::memcpy(target + size_t{lane} * lane_bytes, source + lane, 4);
       } else {
         for (uint32_t m = mask; m != 0; m &= m - 1) {
           const auto lane = static_cast<size_t>(std::countr_zero(m));
@@ -135,7 +149,8 @@ void scatter_rows(uint32_t* row, uint32_t rows, uint32_t mask, uint32_t lane_byt
 
 }  // namespace
 
-void Sm::scatter(Warp& warp, uint32_t row_base, const Op& op, uint32_t mask, uint32_t lane_bytes, const uint8_t* data) const {
+void Sm::scatter(Warp& warp, uint32_t row_base, const Op& op, uint32_t mask, uint32_t lane_bytes,
+                 const uint8_t* data) const {
   const Type type = op.modifiers.type;
   const uint32_t element = type_bytes(type);
   for (uint32_t v = 0; v < op.modifiers.vector; ++v) {
@@ -145,10 +160,21 @@ void Sm::scatter(Warp& warp, uint32_t row_base, const Op& op, uint32_t mask, uin
     const uint8_t* source = data + size_t{v} * element;
     const bool is_signed = is_signed_integer(type);
     switch (element) {
-      case 1: is_signed ? scatter_rows<int8_t>(row, slot.rows, mask, lane_bytes, source) : scatter_rows<uint8_t>(row, slot.rows, mask, lane_bytes, source); break;
-      case 2: is_signed ? scatter_rows<int16_t>(row, slot.rows, mask, lane_bytes, source) : scatter_rows<uint16_t>(row, slot.rows, mask, lane_bytes, source); break;
-      case 4: is_signed ? scatter_rows<int32_t>(row, slot.rows, mask, lane_bytes, source) : scatter_rows<uint32_t>(row, slot.rows, mask, lane_bytes, source); break;
-      case 8: scatter_rows<uint64_t>(row, slot.rows, mask, lane_bytes, source); break;
+      case 1:
+        is_signed ? scatter_rows<int8_t>(row, slot.rows, mask, lane_bytes, source)
+                  : scatter_rows<uint8_t>(row, slot.rows, mask, lane_bytes, source);
+        break;
+      case 2:
+        is_signed ? scatter_rows<int16_t>(row, slot.rows, mask, lane_bytes, source)
+                  : scatter_rows<uint16_t>(row, slot.rows, mask, lane_bytes, source);
+        break;
+      case 4:
+        is_signed ? scatter_rows<int32_t>(row, slot.rows, mask, lane_bytes, source)
+                  : scatter_rows<uint32_t>(row, slot.rows, mask, lane_bytes, source);
+        break;
+      case 8:
+        scatter_rows<uint64_t>(row, slot.rows, mask, lane_bytes, source);
+        break;
       default:
         scatter_rows<uint64_t>(row, 2, mask, lane_bytes, source);
         scatter_rows<uint64_t>(row + 64, 2, mask, lane_bytes, source + 8);
@@ -169,7 +195,8 @@ bool Sm::release_first(Fragment& fragment, const Op& op, int64_t cycle) {
   }
   const bool acquire_only = op.opcode == Opcode::fence && op.modifiers.order == Order::acquire;
   fragment.phase = 2;
-  const uint32_t fence = scope == Scope::gpu || scope == Scope::cluster ? parameters_.fence_gpu_clk : parameters_.fence_sys_clk;
+  const uint32_t fence =
+      scope == Scope::gpu || scope == Scope::cluster ? parameters_.fence_gpu_clk : parameters_.fence_sys_clk;
   if (acquire_only || cta.stores.drained()) {
     wait(fragment, Wait::release_fence, cycle);
     schedule(fragment, cycle + fence);
@@ -190,28 +217,35 @@ void Sm::wake_release_waiters(Cta& cta, int64_t cycle) {
     }
     cta.release_waiting.erase(cta.release_waiting.begin() + static_cast<std::ptrdiff_t>(i));
     const Scope scope = cta.program->program().code[fragment.pc].modifiers.scope;
-    resume(fragment, cycle + (scope == Scope::gpu || scope == Scope::cluster ? parameters_.fence_gpu_clk : parameters_.fence_sys_clk));
+    resume(fragment, cycle + (scope == Scope::gpu || scope == Scope::cluster ? parameters_.fence_gpu_clk
+                                                                             : parameters_.fence_sys_clk));
   }
 }
 
 bool Sm::memory_access(Fragment& fragment, const ExecOp& exec, const Op& op, uint32_t mask, int64_t cycle) {
   if (releases(op) && !release_first(fragment, op, cycle)) return false;
   if (op.modifiers.vector > 1 && (exec.kind == ExecKind::atomic || exec.kind == ExecKind::reduction)) {
-    stop(fragment, "vector atomics are not executed by this version", static_cast<uint32_t>(std::countr_zero(mask)));
+    stop(fragment, "vector atomics are not executed by this version",
+         static_cast<uint32_t>(std::countr_zero(mask)));
     return false;
   }
   uint64_t address[32];
   addresses(fragment, op.src[0], op.offset, mask, address);
   switch (op.modifiers.space) {
-    case ptx::Space::shared: return access_near(fragment, exec, op, Window::shared, mask, address, cycle);
-    case ptx::Space::constant: return access_near(fragment, exec, op, Window::constant, mask, address, cycle);
+    case ptx::Space::shared:
+      return access_near(fragment, exec, op, Window::shared, mask, address, cycle);
+    case ptx::Space::constant:
+      return access_near(fragment, exec, op, Window::constant, mask, address, cycle);
     case ptx::Space::local:
       if (op.frame_relative)
         for (uint64_t& a : address) a += fragment.frames.back().local_base;
       return access_near(fragment, exec, op, Window::local, mask, address, cycle);
-    case ptx::Space::param: return access_near(fragment, exec, op, Window::parameter, mask, address, cycle);
-    case ptx::Space::global: return access_device(fragment, exec, op, mask, address, cycle);
-    default: break;
+    case ptx::Space::param:
+      return access_near(fragment, exec, op, Window::parameter, mask, address, cycle);
+    case ptx::Space::global:
+      return access_device(fragment, exec, op, mask, address, cycle);
+    default:
+      break;
   }
   // Generic: lanes may lie in different windows; near ones are done first, device memory last.
   uint32_t device = 0;
@@ -231,7 +265,10 @@ bool Sm::memory_access(Fragment& fragment, const ExecOp& exec, const Op& op, uin
     near &= ~same;
     if (window == Window::unmapped) {
       const auto lane = static_cast<uint32_t>(std::countr_zero(same));
-      stop(fragment, fmt::format("access to unmapped address {:#x} ({} bytes)", address[lane], type_bytes(op.modifiers.type) * op.modifiers.vector), lane);
+      stop(fragment,
+           fmt::format("access to unmapped address {:#x} ({} bytes)", address[lane],
+                       type_bytes(op.modifiers.type) * op.modifiers.vector),
+           lane);
       return false;
     }
     const bool last = near == 0 && device == 0;
@@ -241,9 +278,11 @@ bool Sm::memory_access(Fragment& fragment, const ExecOp& exec, const Op& op, uin
   return device == 0 || access_device(fragment, exec, op, device, address, cycle);
 }
 
-// ------------------------------------------------------------------------------------------------ shared, local, parameters, constants
+// ------------------------------------------------------------------------------------------------ shared,
+// local, parameters, constants
 
-uint8_t* Sm::near_pointer(Fragment& fragment, Window window, uint64_t address, uint32_t lane, uint32_t bytes, Cta** shared_owner) {
+uint8_t* Sm::near_pointer(Fragment& fragment, Window window, uint64_t address, uint32_t lane, uint32_t bytes,
+                          Cta** shared_owner) {
   Warp& warp = *fragment.warp;
   Cta& cta = *warp.cta;
   switch (window) {
@@ -256,7 +295,9 @@ uint8_t* Sm::near_pointer(Fragment& fragment, Window window, uint64_t address, u
       return offset + bytes <= owner.shared.size() ? owner.shared.data() + offset : nullptr;
     }
     case Window::local:
-      return address + bytes <= warp.local_bytes ? warp.local.data() + size_t{lane} * warp.local_bytes + address : nullptr;
+      return address + bytes <= warp.local_bytes
+                 ? warp.local.data() + size_t{lane} * warp.local_bytes + address
+                 : nullptr;
     case Window::parameter: {
       std::vector<uint8_t>& parameters = cta.launch->parameters;
       return address + bytes <= parameters.size() ? parameters.data() + address : nullptr;
@@ -265,7 +306,8 @@ uint8_t* Sm::near_pointer(Fragment& fragment, Window window, uint64_t address, u
       const std::vector<uint8_t>& bank = cta.program->constant_bank();
       return address + bytes <= bank.size() ? const_cast<uint8_t*>(bank.data()) + address : nullptr;
     }
-    default: return nullptr;
+    default:
+      return nullptr;
   }
 }
 
@@ -276,14 +318,16 @@ uint32_t Sm::bank_wavefronts(const uint64_t* address, uint32_t mask, uint32_t la
   bool uniform = true;
   for (uint32_t m = mask; m != 0; m &= m - 1) {
     const int lane = std::countr_zero(m);
-    sequential = sequential && address[lane] == address[first] + static_cast<uint64_t>(lane - first) * lane_bytes;
+    sequential =
+        sequential && address[lane] == address[first] + static_cast<uint64_t>(lane - first) * lane_bytes;
     uniform = uniform && address[lane] == address[first];
   }
   if (uniform) return 1;
   const auto lanes = static_cast<uint32_t>(std::popcount(mask));
   if (sequential) return std::max(1U, (lanes * lane_bytes + 127) / 128);
   uint32_t passes = 0;
-  const uint32_t group = 32 / std::max(1U, lane_bytes / 4);  // 8 B accesses go by half warps, 16 B by quarters
+  const uint32_t group =
+      32 / std::max(1U, lane_bytes / 4);  // 8 B accesses go by half warps, 16 B by quarters
   for (uint32_t begin = 0; begin < 32; begin += group) {
     std::array<std::array<uint64_t, 32>, 32> words;
     std::array<uint8_t, 32> count{};
@@ -302,7 +346,8 @@ uint32_t Sm::bank_wavefronts(const uint64_t* address, uint32_t mask, uint32_t la
   return std::max(1U, passes);
 }
 
-bool Sm::access_near(Fragment& fragment, const ExecOp& exec, const Op& op, Window window, uint32_t mask, const uint64_t* address, int64_t cycle) {
+bool Sm::access_near(Fragment& fragment, const ExecOp& exec, const Op& op, Window window, uint32_t mask,
+                     const uint64_t* address, int64_t cycle) {
   Warp& warp = *fragment.warp;
   const uint32_t element = type_bytes(op.modifiers.type);
   const uint32_t lane_bytes = element * op.modifiers.vector;
@@ -321,9 +366,11 @@ bool Sm::access_near(Fragment& fragment, const ExecOp& exec, const Op& op, Windo
     Cta* owner = nullptr;
     uint8_t* memory = near_pointer(fragment, window, address[lane], lane, lane_bytes, &owner);
     if (memory == nullptr || address[lane] % lane_bytes != 0) {
-      static constexpr std::array<const char*, 6> kNames = {"unmapped", "shared", "local", "parameter", "constant", "device"};
+      static constexpr std::array<const char*, 6> kNames = {"unmapped",  "shared",   "local",
+                                                            "parameter", "constant", "device"};
       stop(fragment,
-           fmt::format("{} access to {} memory at {:#x} ({} bytes)", memory == nullptr ? "out-of-bounds" : "misaligned",
+           fmt::format("{} access to {} memory at {:#x} ({} bytes)",
+                       memory == nullptr ? "out-of-bounds" : "misaligned",
                        kNames[static_cast<size_t>(window)], address[lane], lane_bytes),
            lane);
       return false;
@@ -334,7 +381,8 @@ bool Sm::access_near(Fragment& fragment, const ExecOp& exec, const Op& op, Windo
       std::memcpy(mine, memory, lane_bytes);
       if (exec.in_poll_loop && window == Window::shared) {
         if (owner == warp.cta) {
-          note_poll(fragment, address[lane] & ((1U << kSharedRankShift) - 1), lane_bytes, memory, true, cycle);
+          note_poll(fragment, address[lane] & ((1U << kSharedRankShift) - 1), lane_bytes, memory, true,
+                    cycle);
         } else {
           fragment.poll.remote = true;
         }
@@ -347,7 +395,8 @@ bool Sm::access_near(Fragment& fragment, const ExecOp& exec, const Op& op, Windo
       uint64_t swap = 0;
       std::memcpy(&old_value, memory, std::min(element, 8U));
       std::memcpy(&operand, mine, std::min(element, 8U));
-      if (op.modifiers.atomic == ptx::AtomicOp::cas) std::memcpy(&swap, second + size_t{lane} * lane_bytes, std::min(element, 8U));
+      if (op.modifiers.atomic == ptx::AtomicOp::cas)
+        std::memcpy(&swap, second + size_t{lane} * lane_bytes, std::min(element, 8U));
       const uint64_t value = apply_atomic(op.modifiers.atomic, op.modifiers.type, old_value, operand, swap);
       std::memcpy(memory, &value, std::min(element, 8U));
       std::memcpy(mine, &old_value, std::min(element, 8U));
@@ -363,9 +412,13 @@ bool Sm::access_near(Fragment& fragment, const ExecOp& exec, const Op& op, Windo
     const auto width = std::max<uint32_t>(static_cast<uint32_t>(parameters_.lsu_interval_clk), wavefronts);
     const int64_t start = lsu_.claim(cycle, width);
     const bool atomic = exec.kind == ExecKind::atomic || exec.kind == ExecKind::reduction;
-    ready = start + wavefronts - 1 + (other_cta ? parameters_.dsm_latency_clk : atomic ? parameters_.shared_atomic_latency_clk : parameters_.shared_latency_clk);
+    ready = start + wavefronts - 1 +
+            (other_cta ? parameters_.dsm_latency_clk
+             : atomic  ? parameters_.shared_atomic_latency_clk
+                       : parameters_.shared_latency_clk);
   } else if (window == Window::local && op.latency == ptx::LatencyClass::memory) {
-    const int64_t start = lsu_.claim(cycle, std::max(2U, static_cast<uint32_t>(std::popcount(mask)) * lane_bytes / 128));
+    const int64_t start =
+        lsu_.claim(cycle, std::max(2U, static_cast<uint32_t>(std::popcount(mask)) * lane_bytes / 128));
     ready = start + parameters_.l1_hit_latency_clk;
   }
   if (exec.kind != ExecKind::store && exec.kind != ExecKind::reduction) {
@@ -377,13 +430,18 @@ bool Sm::access_near(Fragment& fragment, const ExecOp& exec, const Op& op, Windo
   return true;
 }
 
-// ------------------------------------------------------------------------------------------------ device memory
+// ------------------------------------------------------------------------------------------------ device
+// memory
 
 bool Sm::has_room(Room room, uint64_t amount) const {
   switch (room) {
-    case kLoadRoom: return outstanding_lines_ == 0 || outstanding_lines_ + amount <= parameters_.outstanding_load_lines;
-    case kLocalStoreRoom: return local_store_bytes_ == 0 || local_store_bytes_ + amount <= parameters_.local_store_window_bytes;
-    case kRemoteStoreRoom: return remote_store_bytes_ == 0 || remote_store_bytes_ + amount <= parameters_.remote_store_window_bytes;
+    case kLoadRoom:
+      return outstanding_lines_ == 0 || outstanding_lines_ + amount <= parameters_.outstanding_load_lines;
+    case kLocalStoreRoom:
+      return local_store_bytes_ == 0 || local_store_bytes_ + amount <= parameters_.local_store_window_bytes;
+    case kRemoteStoreRoom:
+      return remote_store_bytes_ == 0 ||
+             remote_store_bytes_ + amount <= parameters_.remote_store_window_bytes;
   }
   return true;
 }
@@ -415,7 +473,8 @@ void Sm::wake_window_waiters(int64_t cycle) {
   }
 }
 
-bool Sm::access_device(Fragment& fragment, const ExecOp& exec, const Op& op, uint32_t mask, const uint64_t* address, int64_t cycle) {
+bool Sm::access_device(Fragment& fragment, const ExecOp& exec, const Op& op, uint32_t mask,
+                       const uint64_t* address, int64_t cycle) {
   Warp& warp = *fragment.warp;
   const uint32_t lane_bytes = type_bytes(op.modifiers.type) * op.modifiers.vector;
   const uint32_t first_home = home_of(address[std::countr_zero(mask)]);
@@ -424,15 +483,18 @@ bool Sm::access_device(Fragment& fragment, const ExecOp& exec, const Op& op, uin
     const int lane = std::countr_zero(m);
     one_home = one_home && home_of(address[lane]) == first_home;
     if (address[lane] % lane_bytes != 0) {
-      stop(fragment, fmt::format("misaligned access to global memory at {:#x} ({} bytes)", address[lane], lane_bytes), static_cast<uint32_t>(lane));
+      stop(fragment,
+           fmt::format("misaligned access to global memory at {:#x} ({} bytes)", address[lane], lane_bytes),
+           static_cast<uint32_t>(lane));
       return false;
     }
   }
   const bool load = exec.kind == ExecKind::load;
   const bool store = exec.kind == ExecKind::store || exec.kind == ExecKind::reduction;
   const Order order = op.modifiers.order;
-  const bool cached = load && (order == Order::none || order == Order::weak) && op.modifiers.cache != ptx::CacheOp::cg &&
-                      op.modifiers.cache != ptx::CacheOp::cv && first_home < kHostBias;
+  const bool cached = load && (order == Order::none || order == Order::weak) &&
+                      op.modifiers.cache != ptx::CacheOp::cg && op.modifiers.cache != ptx::CacheOp::cv &&
+                      first_home < kHostBias;
   if (cached && one_home) {
     alignas(16) uint8_t data[512];
     bool hit = true;
@@ -443,7 +505,8 @@ bool Sm::access_device(Fragment& fragment, const ExecOp& exec, const Op& op, uin
       if (hit) std::memcpy(data + static_cast<size_t>(lane) * lane_bytes, bytes, lane_bytes);
     }
     if (hit) {
-      const int64_t start = lsu_.claim(cycle, std::max(2U, static_cast<uint32_t>(std::popcount(mask)) * lane_bytes / 128));
+      const int64_t start =
+          lsu_.claim(cycle, std::max(2U, static_cast<uint32_t>(std::popcount(mask)) * lane_bytes / 128));
       scatter(warp, fragment.frames.back().row_base, op, mask, lane_bytes, data);
       set_results(fragment, exec, start + parameters_.l1_hit_latency_clk);
       fragment.poll.impure = true;  // what L1 holds does not change by itself
@@ -455,12 +518,15 @@ bool Sm::access_device(Fragment& fragment, const ExecOp& exec, const Op& op, uin
   const bool remote = !one_home || first_home != device_.id().value;
   const auto lanes = static_cast<uint32_t>(std::popcount(mask));
   if (store) {
-    if (!room_for(fragment, remote ? kRemoteStoreRoom : kLocalStoreRoom, uint64_t{lanes} * lane_bytes, cycle)) return false;
+    if (!room_for(fragment, remote ? kRemoteStoreRoom : kLocalStoreRoom, uint64_t{lanes} * lane_bytes, cycle))
+      return false;
   } else if (!room_for(fragment, kLoadRoom, std::max(1U, lanes * lane_bytes / kLineBytes), cycle)) {
     return false;
   }
   const bool blocking = !store && (acquires(op) || !one_home);
-  const int64_t start = lsu_.claim(cycle, std::max<uint32_t>(static_cast<uint32_t>(parameters_.lsu_interval_clk), lanes * lane_bytes / 128));
+  const int64_t start = lsu_.claim(
+      cycle,
+      std::max<uint32_t>(static_cast<uint32_t>(parameters_.lsu_interval_clk), lanes * lane_bytes / 128));
   Wait reason = Wait::local_load;
   if (exec.kind == ExecKind::atomic) {
     reason = Wait::atomic;
@@ -498,8 +564,8 @@ bool Sm::access_device(Fragment& fragment, const ExecOp& exec, const Op& op, uin
   return false;
 }
 
-void Sm::access_home(Fragment& fragment, const ExecOp& exec, const Op& op, uint32_t mask, const uint64_t* address, uint32_t home, int64_t cycle,
-                     bool blocking) {
+void Sm::access_home(Fragment& fragment, const ExecOp& exec, const Op& op, uint32_t mask,
+                     const uint64_t* address, uint32_t home, int64_t cycle, bool blocking) {
   Warp& warp = *fragment.warp;
   const uint32_t lane_bytes = type_bytes(op.modifiers.type) * op.modifiers.vector;
   const MemorySpace* space = device_.group().space(home);
@@ -523,7 +589,8 @@ void Sm::access_home(Fragment& fragment, const ExecOp& exec, const Op& op, uint3
     for (uint32_t m = mask; m != 0; m &= m - 1) {
       const auto lane = static_cast<uint32_t>(std::countr_zero(m));
       if (space != nullptr && space->resolve(address[lane], lane_bytes) != nullptr) continue;
-      stop(fragment, fmt::format("access to unmapped global address {:#x} ({} bytes)", address[lane], lane_bytes), lane,
+      stop(fragment,
+           fmt::format("access to unmapped global address {:#x} ({} bytes)", address[lane], lane_bytes), lane,
            space == nullptr ? "no GPU has this address" : space->describe(address[lane], lane_bytes));
       break;
     }
@@ -532,19 +599,25 @@ void Sm::access_home(Fragment& fragment, const ExecOp& exec, const Op& op, uint3
   }
   const bool load = exec.kind == ExecKind::load;
   transaction.posted = exec.kind == ExecKind::store || exec.kind == ExecKind::reduction;
-  transaction.kind = load ? AccessKind::load
-                          : exec.kind == ExecKind::store ? AccessKind::store : exec.kind == ExecKind::atomic ? AccessKind::atomic : AccessKind::reduction;
+  transaction.kind = load                            ? AccessKind::load
+                     : exec.kind == ExecKind::store  ? AccessKind::store
+                     : exec.kind == ExecKind::atomic ? AccessKind::atomic
+                                                     : AccessKind::reduction;
   transaction.l2_prefetch_bytes = op.modifiers.l2_prefetch_bytes;
   transaction.l2_priority = modifier_priority(op.modifiers);
-  if (op.modifiers.cache_hint) transaction.l2_priority = policy_priority(uniform_source(fragment, load ? op.src[1] : op.src[5], mask));
+  if (op.modifiers.cache_hint)
+    transaction.l2_priority = policy_priority(uniform_source(fragment, load ? op.src[1] : op.src[5], mask));
   const Order order = op.modifiers.order;
-  transaction.fills_l1 = load && (order == Order::none || order == Order::weak) && op.modifiers.l1 != ptx::EvictPriority::no_allocate &&
-                         op.modifiers.cache != ptx::CacheOp::cg && op.modifiers.cache != ptx::CacheOp::cv && !transaction.host_memory;
+  transaction.fills_l1 = load && (order == Order::none || order == Order::weak) &&
+                         op.modifiers.l1 != ptx::EvictPriority::no_allocate &&
+                         op.modifiers.cache != ptx::CacheOp::cg && op.modifiers.cache != ptx::CacheOp::cv &&
+                         !transaction.host_memory;
   transaction.invalidates_l1 = acquires(op) && op.modifiers.scope != Scope::cta;
   transaction.poll = load && exec.in_poll_loop && !transaction.remote() && !transaction.host_memory;
   if (transaction.host_memory) fragment.poll.remote = true;
   if (!load) gather_operands(fragment, op, 1, mask, lane_bytes, transaction.data.data());
-  if (op.modifiers.atomic == ptx::AtomicOp::cas) gather_operands(fragment, op, 2, mask, lane_bytes, transaction.second.data());
+  if (op.modifiers.atomic == ptx::AtomicOp::cas)
+    gather_operands(fragment, op, 2, mask, lane_bytes, transaction.second.data());
   if (transaction.kind == AccessKind::store) {
     for (uint32_t m = mask; m != 0; m &= m - 1) {
       const auto lane = static_cast<size_t>(std::countr_zero(m));
@@ -556,7 +629,8 @@ void Sm::access_home(Fragment& fragment, const ExecOp& exec, const Op& op, uint3
   if (transaction.posted) {
     transaction.store_epoch = warp.cta->stores.add();
     transaction.window_bytes = static_cast<uint32_t>(std::popcount(mask)) * lane_bytes;
-    (transaction.remote() || transaction.host_memory ? remote_store_bytes_ : local_store_bytes_) += transaction.window_bytes;
+    (transaction.remote() || transaction.host_memory ? remote_store_bytes_ : local_store_bytes_) +=
+        transaction.window_bytes;
   } else {
     outstanding_lines_ += transaction.part_count;
   }
@@ -575,7 +649,8 @@ void Sm::submit(WarpTransaction& transaction, int64_t cycle) {
 bool Sm::build_parts(WarpTransaction& transaction) const {
   const uint32_t mask = transaction.mask;
   const uint32_t lane_bytes = transaction.lane_bytes;
-  const uint32_t home = transaction.host_memory ? transaction.home_gpu.value + kHostBias : transaction.home_gpu.value;
+  const uint32_t home =
+      transaction.host_memory ? transaction.home_gpu.value + kHostBias : transaction.home_gpu.value;
   const MemorySpace& space = *device_.group().space(home);
   const auto first = static_cast<uint32_t>(std::countr_zero(mask));
   const auto lanes = static_cast<uint32_t>(std::popcount(mask));
@@ -594,7 +669,8 @@ bool Sm::build_parts(WarpTransaction& transaction) const {
       const uint64_t to = std::min(end, line + kLineBytes);
       part.line = line;
       part.bytes = static_cast<uint16_t>(to - from);
-      part.sector_mask = static_cast<uint8_t>((2U << ((to - 1 - line) / kSectorBytes)) - (1U << ((from - line) / kSectorBytes)));
+      part.sector_mask = static_cast<uint8_t>((2U << ((to - 1 - line) / kSectorBytes)) -
+                                              (1U << ((from - line) / kSectorBytes)));
       const auto low = first + static_cast<uint32_t>((from - begin) / lane_bytes);
       const auto high = first + static_cast<uint32_t>((to - begin) / lane_bytes);
       part.lane_mask = static_cast<uint32_t>((1ULL << high) - (1ULL << low));
@@ -616,7 +692,8 @@ bool Sm::build_parts(WarpTransaction& transaction) const {
     part.lane_mask |= 1U << lane;
     part.bytes = static_cast<uint16_t>(std::min<uint32_t>(part.bytes + lane_bytes, kLineBytes));
     const uint64_t offset = address - line;
-    part.sector_mask |= static_cast<uint8_t>((2U << ((offset + lane_bytes - 1) / kSectorBytes)) - (1U << (offset / kSectorBytes)));
+    part.sector_mask |= static_cast<uint8_t>((2U << ((offset + lane_bytes - 1) / kSectorBytes)) -
+                                             (1U << (offset / kSectorBytes)));
   }
   return true;
 }
@@ -632,7 +709,8 @@ void Sm::transaction_completed(WarpTransaction& transaction, Picoseconds now) {
   Cta& cta = *transaction.cta;
   Warp& warp = *transaction.warp;
   if (transaction.posted) {
-    (transaction.remote() || transaction.host_memory ? remote_store_bytes_ : local_store_bytes_) -= transaction.window_bytes;
+    (transaction.remote() || transaction.host_memory ? remote_store_bytes_ : local_store_bytes_) -=
+        transaction.window_bytes;
     cta.stores.acknowledge(transaction.store_epoch);
     if (!cta.release_waiting.empty()) wake_release_waiters(cta, cycle);
   } else {
@@ -642,7 +720,8 @@ void Sm::transaction_completed(WarpTransaction& transaction, Picoseconds now) {
       const uint8_t* sector = transaction.data.data() + 512;
       alignas(16) uint8_t line[kLineBytes];
       uint32_t sectors = 0;
-      for (uint32_t p = 0; p < transaction.part_count; ++p) sectors += static_cast<uint32_t>(std::popcount(transaction.parts[p].sector_mask));
+      for (uint32_t p = 0; p < transaction.part_count; ++p)
+        sectors += static_cast<uint32_t>(std::popcount(transaction.parts[p].sector_mask));
       for (uint32_t p = 0; p < transaction.part_count && sectors <= 16; ++p) {
         for (uint32_t s = 0; s < 4; ++s) {
           if ((transaction.parts[p].sector_mask >> s & 1U) == 0) continue;
@@ -652,13 +731,15 @@ void Sm::transaction_completed(WarpTransaction& transaction, Picoseconds now) {
         l1_.fill(transaction.parts[p].line, transaction.parts[p].sector_mask, line);
       }
     }
-    scatter(warp, transaction.row_base, *transaction.op, transaction.mask, transaction.lane_bytes, transaction.data.data());
+    scatter(warp, transaction.row_base, *transaction.op, transaction.mask, transaction.lane_bytes,
+            transaction.data.data());
     bool last = true;
     Fragment& fragment = *transaction.fragment;
     if (transaction.wakes_fragment) last = --fragment.wait_detail == 0;
     if (last) {
       const ExecOp& exec = cta.program->op(transaction.pc);
-      for (uint32_t i = 0; i < exec.results; ++i) warp.row_ready[transaction.row_base + exec.result_rows[i]] = cycle;
+      for (uint32_t i = 0; i < exec.results; ++i)
+        warp.row_ready[transaction.row_base + exec.result_rows[i]] = cycle;
     }
     if (transaction.poll && fragment.warp == &warp) {
       const int64_t sampled = device_.cycle(transaction.sampled);
@@ -667,7 +748,8 @@ void Sm::transaction_completed(WarpTransaction& transaction, Picoseconds now) {
         const auto lane = static_cast<size_t>(std::countr_zero(m));
         if (transaction.address[lane] == previous) continue;
         previous = transaction.address[lane];
-        note_poll(fragment, transaction.address[lane], transaction.lane_bytes, transaction.data.data() + lane * transaction.lane_bytes, false, sampled);
+        note_poll(fragment, transaction.address[lane], transaction.lane_bytes,
+                  transaction.data.data() + lane * transaction.lane_bytes, false, sampled);
       }
     }
     if (transaction.wakes_fragment) {

@@ -1,5 +1,6 @@
-// Polls are parked, not executed: a fragment in a loop that only polls and whose state recurs sleeps until one of the
-// polled bytes changes, and resumes at the poll that would have seen it. Its instructions are charged as if it had run.
+// Polls are parked, not executed: a fragment in a loop that only polls and whose state recurs sleeps until
+// one of the polled bytes changes, and resumes at the poll that would have seen it. Its instructions are
+// charged as if it had run.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -16,7 +17,8 @@ constexpr double kJoinPatience_us = 5;  ///< how long a parked fragment lets lan
 
 }  // namespace
 
-void Sm::note_poll(Fragment& fragment, uint64_t address, uint32_t bytes, const uint8_t* value, bool shared, int64_t cycle) {
+void Sm::note_poll(Fragment& fragment, uint64_t address, uint32_t bytes, const uint8_t* value, bool shared,
+                   int64_t cycle) {
   PollState& poll = fragment.poll;
   if (poll.reads.size() >= PollState::kMaxReads || bytes > 16) {
     poll.overflow = true;
@@ -56,7 +58,8 @@ bool gather_state(const Fragment& fragment, const ptx::PollLoop& loop, std::vect
         }
       }
     } else {
-      for (uint32_t m = fragment.mask; m != 0; m &= m - 1) out.push_back(warp.rows[row * 32 + static_cast<size_t>(std::countr_zero(m))]);
+      for (uint32_t m = fragment.mask; m != 0; m &= m - 1)
+        out.push_back(warp.rows[row * 32 + static_cast<size_t>(std::countr_zero(m))]);
     }
   }
   return true;
@@ -70,8 +73,8 @@ void Sm::on_back_edge(Fragment& fragment, uint32_t loop_index, int64_t cycle) {
   const ptx::PollLoop& loop = fragment.warp->cta->program->program().poll_loops[loop_index];
   std::vector<uint32_t> state;
   const bool comparable = gather_state(fragment, loop, state);
-  if (comparable && poll.loop == loop_index && !poll.remote && !poll.overflow && !poll.impure && !poll.reads.empty() &&
-      state == poll.saved && try_park(fragment, loop, cycle))
+  if (comparable && poll.loop == loop_index && !poll.remote && !poll.overflow && !poll.impure &&
+      !poll.reads.empty() && state == poll.saved && try_park(fragment, loop, cycle))
     return;
   poll.loop = comparable ? loop_index : UINT32_MAX;
   poll.back_edge_cycle = cycle;
@@ -108,8 +111,10 @@ bool Sm::try_park(Fragment& fragment, const ptx::PollLoop& loop, int64_t cycle) 
     if (!read.shared) device_.watch(read.address, read.bytes, fragment);
   for (Join* join = fragment.join; join != nullptr; join = join->parent) {
     if (join->waiting == nullptr) continue;
-    const uint64_t argument = static_cast<uint64_t>(Timer::join_check) << 60 | static_cast<uint64_t>(fragment.index) << 32 | fragment.token;
-    device_.process().at(device_.clock().time(cycle) + models::microseconds(kJoinPatience_us), event_, argument);
+    const uint64_t argument = static_cast<uint64_t>(Timer::join_check) << 60 |
+                              static_cast<uint64_t>(fragment.index) << 32 | fragment.token;
+    device_.process().at(device_.clock().time(cycle) + models::microseconds(kJoinPatience_us), event_,
+                         argument);
     break;
   }
   return true;
@@ -141,9 +146,10 @@ void Sm::wake_parked(Fragment& fragment, Picoseconds now) {
 void Sm::notify_shared_write(Cta& cta, uint32_t offset, uint32_t bytes, int64_t cycle) {
   for (size_t i = 0; i < cta.shared_parked.size();) {
     Fragment& fragment = *cta.shared_parked[i];
-    const bool hit = std::any_of(fragment.poll.reads.begin(), fragment.poll.reads.end(), [&](const PollRead& read) {
-      return read.shared && read.address < uint64_t{offset} + bytes && offset < read.address + read.bytes;
-    });
+    const bool hit =
+        std::any_of(fragment.poll.reads.begin(), fragment.poll.reads.end(), [&](const PollRead& read) {
+          return read.shared && read.address < uint64_t{offset} + bytes && offset < read.address + read.bytes;
+        });
     if (hit) {
       unpark(fragment, cycle);  // takes it off the list
     } else {
@@ -166,7 +172,8 @@ bool Sm::nudge(int64_t cycle, bool clocks) {
             break;
           }
         }
-        if (clocks && fragment->parked && fragment->poll.loop != UINT32_MAX && warp->cta->program->program().poll_loops[fragment->poll.loop].reads_clock) {
+        if (clocks && fragment->parked && fragment->poll.loop != UINT32_MAX &&
+            warp->cta->program->program().poll_loops[fragment->poll.loop].reads_clock) {
           unpark(*fragment, cycle);
           moved = true;
         }

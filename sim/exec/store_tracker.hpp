@@ -1,5 +1,5 @@
-// Which stores of a CTA are not yet acknowledged, in epochs: a release closes the epoch and waits until it and all earlier
-// ones are empty. Stores of the whole CTA count, because barriers make releases cumulative.
+// Which stores of a CTA are not yet acknowledged, in epochs: a release closes the epoch and waits until it
+// and all earlier ones are empty. Stores of the whole CTA count, because barriers make releases cumulative.
 #pragma once
 
 #include <cstdint>

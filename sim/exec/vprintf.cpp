@@ -55,7 +55,9 @@ std::string format_vprintf(const std::string& format, const std::function<uint64
     }
     const char kind = format[j];
     switch (kind) {
-      case '%': out += '%'; break;
+      case '%':
+        out += '%';
+        break;
       case 'd':
       case 'i': {
         const int64_t value = longs != 0 ? static_cast<int64_t>(take(8)) : static_cast<int32_t>(take(4));
@@ -70,7 +72,9 @@ std::string format_vprintf(const std::string& format, const std::function<uint64
         out += print(conversion + "ll" + kind, static_cast<unsigned long long>(value));
         break;
       }
-      case 'c': out += print(conversion + "c", static_cast<int>(take(4))); break;
+      case 'c':
+        out += print(conversion + "c", static_cast<int>(take(4)));
+        break;
       case 'e':
       case 'E':
       case 'f':
@@ -78,10 +82,18 @@ std::string format_vprintf(const std::string& format, const std::function<uint64
       case 'g':
       case 'G':
       case 'a':
-      case 'A': out += print(conversion + kind, std::bit_cast<double>(take(8))); break;
-      case 'p': out += print("0x%llx", static_cast<unsigned long long>(take(8))); break;
-      case 's': out += print(conversion + "s", string(take(8)).c_str()); break;
-      default: out += format.substr(i, j - i + 1); break;
+      case 'A':
+        out += print(conversion + kind, std::bit_cast<double>(take(8)));
+        break;
+      case 'p':
+        out += print("0x%llx", static_cast<unsigned long long>(take(8)));
+        break;
+      case 's':
+        out += print(conversion + "s", string(take(8)).c_str());
+        break;
+      default:
+        out += format.substr(i, j - i + 1);
+        break;
     }
     i = j;
   }

@@ -1,5 +1,5 @@
-// State of CTAs, warps and fragments. A warp is a set of fragments (pc, lanes) that run independently and merge at
-// post-dominators (Join): independent thread scheduling.
+// State of CTAs, warps and fragments. A warp is a set of fragments (pc, lanes) that run independently and
+// merge at post-dominators (Join): independent thread scheduling.
 #pragma once
 
 #include <array>
@@ -16,8 +16,23 @@ namespace ptxwire::sim {
 
 /// Why a fragment does not issue. The order is that of WaitReason in the public API.
 enum class Wait : uint8_t {
-  issuing, local_load, remote_load, local_poll, remote_poll, shared_memory, store_window, release_fence, barrier, named_barrier,
-  cluster_barrier, mbarrier, bulk_copy, sleep, atomic, reconverge, count
+  issuing,
+  local_load,
+  remote_load,
+  local_poll,
+  remote_poll,
+  shared_memory,
+  store_window,
+  release_fence,
+  barrier,
+  named_barrier,
+  cluster_barrier,
+  mbarrier,
+  bulk_copy,
+  sleep,
+  atomic,
+  reconverge,
+  count
 };
 
 struct Cta;
@@ -30,11 +45,11 @@ inline constexpr int64_t kPending = INT64_C(1) << 60;
 /// Lanes that split at a branch and come together again at `pc`.
 struct Join {
   uint32_t pc = ptx::kNoPc;
-  uint32_t depth = 0;          ///< call depth at which it holds
-  uint32_t mask = 0;           ///< lanes still expected
+  uint32_t depth = 0;  ///< call depth at which it holds
+  uint32_t mask = 0;   ///< lanes still expected
   Join* parent = nullptr;
   Fragment* waiting = nullptr;  ///< lanes that are there, merged
-  uint32_t spins = 0;          ///< backward branches taken by the others while someone waits
+  uint32_t spins = 0;           ///< backward branches taken by the others while someone waits
 };
 
 struct CallFrame {
@@ -55,12 +70,12 @@ struct PollRead {
 
 struct PollState {
   static constexpr size_t kMaxReads = 40;
-  uint32_t loop = UINT32_MAX;       ///< Program::poll_loops index of the last back edge taken
+  uint32_t loop = UINT32_MAX;  ///< Program::poll_loops index of the last back edge taken
   int64_t back_edge_cycle = 0;
-  uint32_t instructions = 0;        ///< at that back edge
+  uint32_t instructions = 0;  ///< at that back edge
   bool remote = false, overflow = false, impure = false;
-  std::vector<PollRead> reads;      ///< since that back edge
-  std::vector<uint32_t> saved;      ///< state rows and predicates at that back edge
+  std::vector<PollRead> reads;  ///< since that back edge
+  std::vector<uint32_t> saved;  ///< state rows and predicates at that back edge
 };
 
 struct Fragment {
@@ -68,38 +83,39 @@ struct Fragment {
   uint32_t pc = 0;
   uint32_t mask = 0;
   uint32_t join_pc = ptx::kNoPc;
-  uint32_t token = 0;               ///< a scheduled event with another token is stale
-  int64_t cycle = 0;                ///< earliest next issue
+  uint32_t token = 0;  ///< a scheduled event with another token is stale
+  int64_t cycle = 0;   ///< earliest next issue
   Join* join = nullptr;
-  std::vector<CallFrame> frames;    ///< frames.back() is the current function
+  std::vector<CallFrame> frames;  ///< frames.back() is the current function
   // waiting
   bool waiting = false;
   bool on_scoreboard = false;
   bool parked = false;
   Wait reason = Wait::issuing;
   int64_t wait_since = 0;
-  uint64_t wait_detail = 0;         ///< epoch, address or barrier number, by reason
-  uint32_t sync_mask = 0;           ///< lanes awaited by a warp-level sync
-  uint8_t phase = 0;                ///< progress inside a multi-step op (e.g. release: 1 after the stores were acknowledged)
-  bool wait_result = false;         ///< outcome handed to a waiting op (mbarrier.try_wait)
-  uint32_t index = 0;               ///< in the SM's pool
+  uint64_t wait_detail = 0;  ///< epoch, address or barrier number, by reason
+  uint32_t sync_mask = 0;    ///< lanes awaited by a warp-level sync
+  uint8_t phase =
+      0;  ///< progress inside a multi-step op (e.g. release: 1 after the stores were acknowledged)
+  bool wait_result = false;  ///< outcome handed to a waiting op (mbarrier.try_wait)
+  uint32_t index = 0;        ///< in the SM's pool
   uint64_t executed = 0;
   PollState poll;
 };
 
 /// Bulk groups of one thread: copies that write global memory and are not done.
 struct BulkGroups {
-  uint32_t open_writes = 0;         ///< since the last commit
-  std::deque<uint32_t> committed;   ///< per committed group, oldest first
-  uint64_t first_group = 0;         ///< number of committed.front()
+  uint32_t open_writes = 0;        ///< since the last commit
+  std::deque<uint32_t> committed;  ///< per committed group, oldest first
+  uint64_t first_group = 0;        ///< number of committed.front()
 };
 
 struct Warp {
   Cta* cta = nullptr;
-  uint32_t index = 0;         ///< in the CTA
+  uint32_t index = 0;  ///< in the CTA
   uint32_t scheduler = 0;
-  uint32_t existing = 0;      ///< lanes that have a thread
-  uint32_t alive = 0;         ///< lanes that have not exited
+  uint32_t existing = 0;  ///< lanes that have a thread
+  uint32_t alive = 0;     ///< lanes that have not exited
   uint32_t carry = 0;
   std::vector<uint32_t> rows;
   std::vector<int64_t> row_ready;
@@ -136,13 +152,13 @@ struct Cta {
   ExecProgram* program = nullptr;
   std::shared_ptr<const ExecProgram::ConstantLanes> constants;
   uint32_t function = 0;
-  uint32_t linear = 0;                 ///< in the grid
+  uint32_t linear = 0;  ///< in the grid
   std::array<uint32_t, 3> id{};
   uint32_t sm = 0;
   uint32_t cluster_rank = 0;
-  std::vector<Cta*> cluster;           ///< all CTAs of the cluster by rank
-  uint32_t cluster_arrived = 0;        ///< threads at the cluster barrier; kept by rank 0
-  uint32_t cluster_generation = 0;     ///< completed cluster barriers; kept by rank 0
+  std::vector<Cta*> cluster;               ///< all CTAs of the cluster by rank
+  uint32_t cluster_arrived = 0;            ///< threads at the cluster barrier; kept by rank 0
+  uint32_t cluster_generation = 0;         ///< completed cluster barriers; kept by rank 0
   std::vector<Fragment*> cluster_waiting;  ///< kept by rank 0
   std::vector<uint8_t> shared;
   std::vector<std::unique_ptr<Warp>> warps;
@@ -154,7 +170,7 @@ struct Cta {
   std::vector<Fragment*> release_waiting;
   std::vector<Fragment*> mbarrier_waiting;
   std::vector<Fragment*> shared_parked;
-  uint32_t transactions = 0;           ///< in flight that name this CTA
+  uint32_t transactions = 0;  ///< in flight that name this CTA
   bool finished = false;
 };
 

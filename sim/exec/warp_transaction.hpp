@@ -23,27 +23,27 @@ struct WarpTransaction final : models::Transaction {
   bool wakes_fragment = false;  ///< the fragment waits for this one (acquire loads)
   bool invalidates_l1 = false;
   bool fills_l1 = false;
-  bool tracked_store = false;   ///< counted by the CTA's StoreTracker
-  bool poll = false;            ///< issued inside a poll loop: remember what was read
-  uint8_t lane_bytes = 0;       ///< bytes per lane, 1..16
+  bool tracked_store = false;  ///< counted by the CTA's StoreTracker
+  bool poll = false;           ///< issued inside a poll loop: remember what was read
+  uint8_t lane_bytes = 0;      ///< bytes per lane, 1..16
   uint32_t pc = 0;
   uint32_t mask = 0;
   uint32_t row_base = 0;
-  uint32_t window_bytes = 0;    ///< of the SM's store window
+  uint32_t window_bytes = 0;  ///< of the SM's store window
   const ptx::Op* op = nullptr;
   Cta* cta = nullptr;
   Warp* warp = nullptr;
   Fragment* fragment = nullptr;
   uint32_t fragment_token = 0;
   uint64_t store_epoch = 0;
-  uint64_t base = 0;            ///< address of the first lane (or of the chunk)
+  uint64_t base = 0;              ///< address of the first lane (or of the chunk)
   models::Picoseconds sampled{};  ///< when the (last) part was performed
   BulkCopy* bulk = nullptr;
-  uint32_t bulk_offset = 0;     ///< of this chunk
+  uint32_t bulk_offset = 0;  ///< of this chunk
   uint32_t bulk_bytes = 0;
   std::array<uint64_t, 32> address{};
-  alignas(64) std::array<uint8_t, kDataBytes> data{};   ///< lanes: lane * lane_bytes; bulk: bytes in order
-  alignas(16) std::array<uint8_t, 512> second{};        ///< cas: new value, per lane
+  alignas(64) std::array<uint8_t, kDataBytes> data{};  ///< lanes: lane * lane_bytes; bulk: bytes in order
+  alignas(16) std::array<uint8_t, 512> second{};       ///< cas: new value, per lane
 };
 
 }  // namespace ptxwire::sim

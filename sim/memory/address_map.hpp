@@ -1,9 +1,9 @@
 // The generic address space of the simulated machine.
 //
-//   [1<<36, 2<<36)  shared window: (CTA rank in cluster + 1) << 24 | offset; rank field 0 is the executing CTA
-//   [2<<36, 3<<36)  local window: byte offset in the thread's local memory
-//   [3<<36, 4<<36)  kernel parameter window: byte offset in the parameter block
-//   [4<<36, 5<<36)  constant window: byte offset in the module's constant bank
+//   [1<<36, 2<<36)  shared window: (CTA rank in cluster + 1) << 24 | offset; rank field 0 is the executing
+//   CTA [2<<36, 3<<36)  local window: byte offset in the thread's local memory [3<<36, 4<<36)  kernel
+//   parameter window: byte offset in the parameter block [4<<36, 5<<36)  constant window: byte offset in the
+//   module's constant bank
 //   [(g+1)<<40, ..) memory of GPU g, g < 126;  [(g+129)<<40, ..) host memory mapped by GPU g
 // Address 0 and everything else is unmapped.
 #pragma once
@@ -26,11 +26,16 @@ enum class Window : uint8_t { unmapped, shared, local, parameter, constant, devi
 constexpr Window window_of(uint64_t address) {
   if (address >> kGpuShift != 0) return Window::device;
   switch (address >> 36) {
-    case 1: return Window::shared;
-    case 2: return Window::local;
-    case 3: return Window::parameter;
-    case 4: return Window::constant;
-    default: return Window::unmapped;
+    case 1:
+      return Window::shared;
+    case 2:
+      return Window::local;
+    case 3:
+      return Window::parameter;
+    case 4:
+      return Window::constant;
+    default:
+      return Window::unmapped;
   }
 }
 

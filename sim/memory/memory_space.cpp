@@ -24,12 +24,17 @@ MemorySpace::~MemorySpace() {
 Expected<uint64_t> MemorySpace::allocate(uint64_t bytes, std::string name, uint64_t align) {
   const uint64_t page = 1ULL << kPageShift;
   if (align == 0 || (align & (align - 1)) != 0 || align > page)
-    return Error{.message = fmt::format("alignment of '{}' is {}, expected a power of two up to 2 MiB", name, align)};
+    return Error{
+        .message = fmt::format("alignment of '{}' is {}, expected a power of two up to 2 MiB", name, align)};
   if (bytes > kMaxSpace - next_ - 2 * page)
-    return Error{.message = fmt::format("allocation '{}' of {} bytes does not fit into the address space of its GPU", name, bytes)};
-  void* data = mmap(nullptr, std::max<uint64_t>(bytes, 1), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return Error{.message =
+                     fmt::format("allocation '{}' of {} bytes does not fit into the address space of its GPU",
+                                 name, bytes)};
+  void* data = mmap(nullptr, std::max<uint64_t>(bytes, 1), PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (data == MAP_FAILED)
-    return Error{.message = fmt::format("this machine has no memory for allocation '{}' of {} bytes", name, bytes)};
+    return Error{.message =
+                     fmt::format("this machine has no memory for allocation '{}' of {} bytes", name, bytes)};
   const uint64_t pages = (bytes + page - 1) / page;
   const uint64_t offset = next_;
   next_ += (std::max<uint64_t>(pages, 1) + 1) * page;
@@ -44,7 +49,9 @@ Expected<uint64_t> MemorySpace::allocate(uint64_t bytes, std::string name, uint6
 Expected<void> MemorySpace::free(uint64_t address) {
   for (Allocation& allocation : allocations_) {
     if (allocation.base != address) continue;
-    if (allocation.freed) return Error{.message = fmt::format("allocation '{}' at {:#x} is freed twice", allocation.name, address)};
+    if (allocation.freed)
+      return Error{.message =
+                       fmt::format("allocation '{}' at {:#x} is freed twice", allocation.name, address)};
     munmap(allocation.data, std::max<uint64_t>(allocation.bytes, 1));
     allocation.data = nullptr;
     allocation.freed = true;
@@ -62,7 +69,8 @@ std::string MemorySpace::describe(uint64_t address, uint64_t bytes) const {
   const uint64_t offset = address - below->base;
   if (below->freed) return fmt::format("'{}' was there and is freed", below->name);
   if (offset + bytes > below->bytes)
-    return fmt::format("{} bytes behind the start of '{}', which has {} bytes", offset, below->name, below->bytes);
+    return fmt::format("{} bytes behind the start of '{}', which has {} bytes", offset, below->name,
+                       below->bytes);
   return fmt::format("inside '{}'", below->name);
 }
 

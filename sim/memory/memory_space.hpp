@@ -19,8 +19,9 @@ struct Allocation {
   bool freed = false;
 };
 
-/// Zeroed, lazily backed memory. Every allocation starts on its own 2 MiB page with an unmapped page behind it, so an
-/// overrun faults and a lookup is one table access. Lookups may run on several threads; allocate and free may not.
+/// Zeroed, lazily backed memory. Every allocation starts on its own 2 MiB page with an unmapped page behind
+/// it, so an overrun faults and a lookup is one table access. Lookups may run on several threads; allocate
+/// and free may not.
 class MemorySpace {
  public:
   explicit MemorySpace(uint32_t home);
