@@ -92,11 +92,11 @@ __device__ void combine_send(const CommBuffers& comm, const CombineInput& in, co
 
 /// What the warps of a receiving CTA tell each other.
 struct CombineBoard {
-  volatile int produced[kMaxRanks];  ///< keeper: rows that ring r has
-  volatile int released[kCombineWarps]
-                       [kMaxRanks];     ///< worker: rows of ring r it and every earlier token is done with
-  volatile int retired[kCombineWarps];  ///< worker: no tokens left
+  volatile int produced[kMaxRanks];                 ///< keeper: rows that ring r has
+  volatile int released[kCombineWarps][kMaxRanks];  ///< worker: rows of ring r that it is done with;
+                                                    ///< kRetired: no tokens left
 };
+inline constexpr int kRetired = INT32_MAX;
 
 /// Warp 0: watches all rings, and returns slots to their producers once every worker is past them.
 __device__ __forceinline__ void combine_keep_indices(const CommBuffers& comm, CombineBoard& board,
@@ -104,20 +104,16 @@ __device__ __forceinline__ void combine_keep_indices(const CommBuffers& comm, Co
   const int ring = static_cast<int>(threadIdx.x);
   if (ring >= comm.ranks) return;
   int* consumed = at<int>(comm.peer[comm.rank], comm.metadata) + channel * comm.ranks + ring;
-  const int* produced = consumed + channels * comm.ranks;
-  int released = 0;
+  const int* produced_index = consumed + channels * comm.ranks;
+  int produced = 0, released = 0;
   while (true) {
-    bool all_retired = true;
-    int lowest = INT32_MAX;
+    int lowest = kRetired;
 #pragma unroll
-    for (int worker = 1; worker < kCombineWarps; ++worker) {
-      if (board.retired[worker]) continue;
-      all_retired = false;
-      lowest = min(lowest, board.released[worker][ring]);
-    }
-    if (all_retired) break;
-    board.produced[ring] = load_acquire_sys(produced);
-    if (lowest != INT32_MAX && lowest > released) store_relaxed_sys(consumed, released = lowest);
+    for (int worker = 1; worker < kCombineWarps; ++worker) lowest = min(lowest, board.released[worker][ring]);
+    if (lowest == kRetired) break;
+    const int now = load_acquire_sys(produced_index);
+    if (now != produced) board.produced[ring] = produced = now;
+    if (lowest > released) store_relaxed_sys(consumed, released = lowest);
   }
 }
 
@@ -156,10 +152,10 @@ __device__ void combine_add_tokens(const CommBuffers& comm, const CombineInput& 
 
   for (int token = range.begin + worker - 1; token < range.end; token += kCombineWarps - 1) {
     const int record = lane < ranks ? load_payload<kHint>(in.slot_record + token * ranks + lane) : -1;
-    const Deadline deadline;
-    while (__any_sync(kFullWarp,
-                      lane < ranks && record >= 0 && board.produced[lane < ranks ? lane : 0] <= record))
-      deadline.check("combine receiver", rank, channel, lane);
+    if (record >= 0) {
+      const Deadline deadline;
+      while (board.produced[lane] <= record) deadline.check("combine receiver", rank, channel, lane);
+    }
     __syncwarp();
 
     const int own_slot = record >= 0 ? record % shape.ring_slots : -1;
@@ -202,7 +198,7 @@ __device__ void combine_add_tokens(const CommBuffers& comm, const CombineInput& 
     if (lane < ranks) board.released[worker][lane] = record < 0 ? -record - 1 : record + 1;
   }
   __syncwarp();
-  if (lane == 0) board.retired[worker] = 1;
+  if (lane < ranks) board.released[worker][lane] = kRetired;
   store.finish();
 }
 
@@ -215,7 +211,6 @@ __device__ void combine(const CommBuffers& comm, const CombineInput& in, const C
     return;
   }
   const int thread = static_cast<int>(threadIdx.x);
-  if (thread < kCombineWarps) board.retired[thread] = 0;
   if (thread < kCombineWarps * kMaxRanks) board.released[thread / kMaxRanks][thread % kMaxRanks] = 0;
   if (thread < kMaxRanks) board.produced[thread] = 0;
   __syncthreads();
