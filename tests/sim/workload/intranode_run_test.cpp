@@ -1,6 +1,9 @@
 // Our kernels executed on a simulated node, every result compared with what the routing and the data
 // functions say. Small, so that the rings wrap several times and every corner is reached in seconds.
 #include <catch2/catch.hpp>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 
 #include "sim/workload/run.hpp"
 
@@ -8,6 +11,9 @@ using namespace ptxwire;
 using namespace ptxwire::sim;
 
 namespace {
+
+/// Under sanitizers everything is several times slower.
+bool small_sizes() { return std::getenv("PTXWIRE_TEST_SMALL") != nullptr; }
 
 /// 2 channels and chunks of 3 rows. Rings of 8 rows (dispatch) turn several times in a channel of 60 tokens;
 /// combine needs 25 at least, which two ranks turn twice.
@@ -17,7 +23,7 @@ Scenario small(KernelFamily kernel, KernelRevision revision, uint32_t ranks) {
   s.revision = revision;
   s.elements = kernel == KernelFamily::intranode_dispatch ? ElementType::fp8 : ElementType::bf16;
   s.ranks = ranks;
-  s.tokens = 120;
+  s.tokens = small_sizes() ? 40 : 120;
   s.hidden = kernel == KernelFamily::intranode_dispatch ? 1024 : 512;
   s.topk = 4;
   s.experts = 32;
@@ -28,11 +34,11 @@ Scenario small(KernelFamily kernel, KernelRevision revision, uint32_t ranks) {
   return s;
 }
 
-ScenarioResult run(const Scenario& scenario) {
+ScenarioResult run(const Scenario& scenario, uint32_t threads = 1) {
   for (const auto& [key, value] : scenario_settings(scenario)) UNSCOPED_INFO(key << " = " << value);
   RunOptions options;
   options.max_time = models::microseconds(20000);
-  options.threads = 1;
+  options.threads = threads;
   auto result = run_scenario(scenario, options);
   if (!result) FAIL(result.error().to_string());
   INFO(result->first_mismatch);
@@ -49,6 +55,7 @@ TEST_CASE("intranode: dispatch and combine are exact on 2, 4 and 8 ranks in both
   const auto kernel = GENERATE(kDispatch, kCombine);
   const auto revision = GENERATE(KernelRevision::a, KernelRevision::d);
   const auto ranks = GENERATE(2U, 4U, 8U);
+  if (small_sizes() && ranks == 8) return;
   const ScenarioResult result = run(small(kernel, revision, ranks));
   CHECK(result.time_us > 0);
   CHECK(result.time_us_max >= result.time_us);
@@ -116,6 +123,54 @@ TEST_CASE("intranode: a flush before the timed call, and many calls in a row", "
   std::tie(scenario.flush_l2, scenario.calls) =
       GENERATE(std::make_tuple(true, 2U), std::make_tuple(false, 7U));
   run(scenario);
+}
+
+namespace {
+
+std::string replace_all(std::string text, const std::string& from, const std::string& to) {
+  for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+    text.replace(at, from.size(), to);
+  return text;
+}
+
+/// A copy of a committed PTX file in which every occurrence of `from` reads `to`.
+std::string renamed_ptx(const std::string& file, const std::string& from, const std::string& to) {
+  std::ifstream in(std::string(PTXWIRE_SOURCE_DIR) + "/kernels/" + file);
+  const std::string text((std::istreambuf_iterator<char>(in)), {});
+  const std::string path = std::filesystem::temp_directory_path() / ("ptxwire_renamed_" + file);
+  std::ofstream(path) << replace_all(replace_all(text, from, to), "%r", "%left");
+  return path;
+}
+
+}  // namespace
+
+TEST_CASE("intranode: no number depends on the names in the PTX", "[sim]") {
+  const auto kernel = GENERATE(kDispatch, kCombine);
+  const auto revision = GENERATE(KernelRevision::a, KernelRevision::d);
+  const std::string family = kernel == kDispatch ? "dispatch" : "combine";
+  const std::string main = family + (revision == KernelRevision::a ? "_a" : "_d");
+  Scenario scenario = small(kernel, revision, 2);
+  const ScenarioResult original = run(scenario);
+  scenario.ptx = renamed_ptx(main + ".ptx", family, "vector_add");
+  scenario.entry = replace_all(main, family, "vector_add");
+  scenario.notify_ptx = renamed_ptx("notify.ptx", "cached_notify", "gemm");
+  scenario.notify_entry = "gemm_" + main;
+  const ScenarioResult renamed = run(scenario);
+  CHECK(renamed.time_us == original.time_us);
+  CHECK(renamed.time_us_max == original.time_us_max);
+  CHECK(renamed.warp_instructions == original.warp_instructions);
+  CHECK(renamed.events == original.events);
+}
+
+TEST_CASE("intranode: one and two threads, and two runs, give the same numbers", "[sim]") {
+  const Scenario scenario = small(GENERATE(kDispatch, kCombine), KernelRevision::a, 4);
+  const ScenarioResult one = run(scenario, 1), two = run(scenario, 2), again = run(scenario, 1);
+  for (const ScenarioResult* other : {&two, &again}) {
+    CHECK(other->time_us == one.time_us);
+    CHECK(other->time_us_max == one.time_us_max);
+    CHECK(other->warp_instructions == one.warp_instructions);
+    CHECK(other->events == one.events);
+  }
 }
 
 TEST_CASE("intranode: logical bytes count own rows, wire bytes do not", "[sim]") {
