@@ -1,6 +1,7 @@
 #include "sim/workload/intranode.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "ptx_frontend/frontend.hpp"
 #include "sim/workload/handle.hpp"
@@ -130,11 +131,15 @@ Expected<void> IntranodeNode::load_programs() {
     loaded.emplace_back(path, module = *number);
     return {};
   };
-  if (const auto r = load(programs_.main_path, main_module_); !r) return r;
-  if (const auto r = load(programs_.notify_path, notify_module_); !r) return r;
-  if (const auto r = load(programs_.full_notify_path, full_notify_module_); !r) return r;
-  if (const auto r = load(programs_.layout_path, layout_module_); !r) return r;
-  return load(programs_.delay_path, delay_module_);
+  const std::array<std::pair<const std::string*, uint32_t*>, 5> files = {
+      {{&programs_.main_path, &main_module_},
+       {&programs_.notify_path, &notify_module_},
+       {&programs_.full_notify_path, &full_notify_module_},
+       {&programs_.layout_path, &layout_module_},
+       {&programs_.delay_path, &delay_module_}}};
+  for (const auto& [path, module] : files)
+    if (const auto read = load(*path, *module); !read) return read.error();
+  return {};
 }
 
 CommBuffers IntranodeNode::comm_buffers(uint32_t rank) const {

@@ -11,33 +11,48 @@ namespace {
 
 constexpr uint64_t kSmallestAllocation = 16;
 
-/// Allocates on one GPU; empty buffers get a few bytes, so that every address is valid.
+/// Allocates on one GPU; empty buffers get a few bytes, so that every address is valid. Keeps the first error
+/// and does nothing after it.
 class Allocator {
  public:
   Allocator(Cluster& cluster, uint32_t rank) : cluster_(cluster), gpu_{rank} {}
-  Expected<void> operator()(DeviceAddress& out, uint64_t bytes, const char* name) {
-    auto address = cluster_.allocate(gpu_, std::max(bytes, kSmallestAllocation), name);
-    if (!address) return address.error();
-    out = *address;
-    return {};
+  void operator()(DeviceAddress& out, uint64_t bytes, const char* name) {
+    if (result_) keep(out, cluster_.allocate(gpu_, std::max(bytes, kSmallestAllocation), name));
   }
-  Expected<void> host_mapped(DeviceAddress& out, uint64_t bytes, const char* name) {
-    auto address = cluster_.allocate_host_mapped(gpu_, std::max(bytes, kSmallestAllocation), name);
-    if (!address) return address.error();
-    out = *address;
-    return {};
+  void host_mapped(DeviceAddress& out, uint64_t bytes, const char* name) {
+    if (result_) keep(out, cluster_.allocate_host_mapped(gpu_, std::max(bytes, kSmallestAllocation), name));
   }
+  [[nodiscard]] Expected<void> result() const { return result_; }
+
+ private:
+  void keep(DeviceAddress& out, const Expected<DeviceAddress>& address) {
+    if (address)
+      out = *address;
+    else
+      result_ = address.error();
+  }
+
+  Cluster& cluster_;
+  GpuId gpu_;
+  Expected<void> result_;
+};
+
+/// Writes whole buffers; keeps the first error and does nothing after it.
+class Writer {
+ public:
+  explicit Writer(Cluster& cluster) : cluster_(cluster) {}
+  template <typename T>
+  void operator()(DeviceAddress address, const std::vector<T>& values) {
+    if (!result_ || values.empty()) return;
+    result_ =
+        cluster_.write(address, {reinterpret_cast<const uint8_t*>(values.data()), values.size() * sizeof(T)});
+  }
+  [[nodiscard]] Expected<void> result() const { return result_; }
 
  private:
   Cluster& cluster_;
-  GpuId gpu_;
+  Expected<void> result_;
 };
-
-template <typename T>
-Expected<void> write_values(Cluster& cluster, DeviceAddress address, const std::vector<T>& values) {
-  if (values.empty()) return {};
-  return cluster.write(address, {reinterpret_cast<const uint8_t*>(values.data()), values.size() * sizeof(T)});
-}
 
 /// The bytes of a whole buffer as values of T; empty where it cannot be viewed or is empty.
 template <typename T>
@@ -55,15 +70,12 @@ Expected<void> IntranodeNode::allocate(uint32_t rank) {
   RankBuffers& b = buffers_[rank];
   Allocator allocate(cluster_, rank);
   const uint64_t ring_table = uint64_t{s.ranks} * s.channels() * sizeof(int32_t);
-  if (const auto r = allocate(b.comm, layout_.bytes, "communication buffer"); !r) return r;
-  if (const auto r = allocate(b.signals, kBarrierSlots * kMaxRanks * sizeof(int32_t), "barrier signals"); !r)
-    return r;
-  if (const auto r = allocate(b.matrix, uint64_t{s.ranks} * s.ranks * sizeof(int32_t), "rank matrix"); !r)
-    return r;
-  if (const auto r = allocate(b.channel_offsets, ring_table, "channel offsets"); !r) return r;
-  if (const auto r = allocate(b.slot_record, uint64_t{s.tokens} * s.ranks * sizeof(int32_t), "slot record");
-      !r)
-    return r;
+  allocate(b.comm, layout_.bytes, "communication buffer");
+  allocate(b.signals, kBarrierSlots * kMaxRanks * sizeof(int32_t), "barrier signals");
+  allocate(b.matrix, uint64_t{s.ranks} * s.ranks * sizeof(int32_t), "rank matrix");
+  allocate(b.channel_offsets, ring_table, "channel offsets");
+  allocate(b.slot_record, uint64_t{s.tokens} * s.ranks * sizeof(int32_t), "slot record");
+  if (!allocate.result()) return allocate.result();
   return s.kernel == KernelFamily::intranode_dispatch ? allocate_dispatch(rank) : allocate_combine(rank);
 }
 
@@ -73,38 +85,28 @@ Expected<void> IntranodeNode::allocate_dispatch(uint32_t rank) {
   Allocator allocate(cluster_, rank);
   const uint64_t tokens = s.tokens, rows = routing_.received(rank), payload = row_payload_bytes(s);
   const uint64_t scale_bytes = uint64_t{s.scales()} * sizeof(float);
-  const uint64_t topk = s.send_topk ? s.topk : 0;
   const bool full = s.notify == NotifyMode::full;
-  if (const auto r =
-          allocate(b.channel_prefix, uint64_t{s.ranks} * s.channels() * sizeof(int32_t), "channel prefix");
-      !r)
-    return r;
-  if (const auto r = allocate(b.membership, tokens * s.ranks, "membership"); !r) return r;
-  if (const auto r = allocate(b.input_rows, tokens * payload, "input rows"); !r) return r;
-  if (const auto r = allocate(b.input_scales, tokens * scale_bytes, "input scales"); !r) return r;
-  if (const auto r = allocate(b.output_rows, rows * payload, "received rows"); !r) return r;
-  if (const auto r = allocate(b.output_scales, rows * scale_bytes, "received scales"); !r) return r;
-  if (const auto r = allocate(b.output_source, rows * sizeof(int32_t), "received source"); !r) return r;
-  if (topk != 0 || full)
-    if (const auto r = allocate(b.topk_idx, tokens * s.topk * sizeof(int64_t), "top-k experts"); !r) return r;
-  if (topk != 0) {
-    if (const auto r = allocate(b.topk_weights, tokens * topk * sizeof(float), "top-k weights"); !r) return r;
-    if (const auto r = allocate(b.output_idx, rows * topk * sizeof(int64_t), "received experts"); !r)
-      return r;
-    if (const auto r = allocate(b.output_weights, rows * topk * sizeof(float), "received weights"); !r)
-      return r;
+  allocate(b.channel_prefix, uint64_t{s.ranks} * s.channels() * sizeof(int32_t), "channel prefix");
+  allocate(b.membership, tokens * s.ranks, "membership");
+  allocate(b.input_rows, tokens * payload, "input rows");
+  allocate(b.input_scales, tokens * scale_bytes, "input scales");
+  allocate(b.output_rows, rows * payload, "received rows");
+  allocate(b.output_scales, rows * scale_bytes, "received scales");
+  allocate(b.output_source, rows * sizeof(int32_t), "received source");
+  if (s.send_topk || full) allocate(b.topk_idx, tokens * s.topk * sizeof(int64_t), "top-k experts");
+  if (s.send_topk) {
+    allocate(b.topk_weights, tokens * s.topk * sizeof(float), "top-k weights");
+    allocate(b.output_idx, rows * s.topk * sizeof(int64_t), "received experts");
+    allocate(b.output_weights, rows * s.topk * sizeof(float), "received weights");
   }
   if (full) {
-    if (const auto r = allocate(b.per_rank, s.ranks * sizeof(int32_t), "tokens per rank"); !r) return r;
-    if (const auto r = allocate(b.per_expert, s.experts * sizeof(int32_t), "tokens per expert"); !r) return r;
-    if (const auto r = allocate.host_mapped(b.host_total, sizeof(int32_t), "received rows, on the host"); !r)
-      return r;
-    if (const auto r = allocate.host_mapped(b.host_experts, s.experts / s.ranks * sizeof(int32_t),
-                                            "rows per expert, on the host");
-        !r)
-      return r;
+    allocate(b.per_rank, s.ranks * sizeof(int32_t), "tokens per rank");
+    allocate(b.per_expert, s.experts * sizeof(int32_t), "tokens per expert");
+    allocate.host_mapped(b.host_total, sizeof(int32_t), "received rows, on the host");
+    allocate.host_mapped(b.host_experts, s.experts / s.ranks * sizeof(int32_t),
+                         "rows per expert, on the host");
   }
-  return {};
+  return allocate.result();
 }
 
 Expected<void> IntranodeNode::allocate_combine(uint32_t rank) {
@@ -112,29 +114,28 @@ Expected<void> IntranodeNode::allocate_combine(uint32_t rank) {
   RankBuffers& b = buffers_[rank];
   Allocator allocate(cluster_, rank);
   const uint64_t rows = routing_.received(rank), payload = row_payload_bytes(s);
-  const uint64_t topk = s.send_topk ? s.topk : 0;
-  if (const auto r = allocate(b.input_rows, rows * payload, "rows to send back"); !r) return r;
-  if (const auto r = allocate(b.input_source, rows * sizeof(int32_t), "source of the rows"); !r) return r;
-  if (const auto r = allocate(b.output_rows, s.tokens * payload, "combined rows"); !r) return r;
-  if (topk != 0) {
-    if (const auto r = allocate(b.topk_weights, rows * topk * sizeof(float), "weights to send back"); !r)
-      return r;
-    if (const auto r = allocate(b.output_weights, s.tokens * topk * sizeof(float), "combined weights"); !r)
-      return r;
+  allocate(b.input_rows, rows * payload, "rows to send back");
+  allocate(b.input_source, rows * sizeof(int32_t), "source of the rows");
+  allocate(b.output_rows, s.tokens * payload, "combined rows");
+  if (s.send_topk) {
+    allocate(b.topk_weights, rows * s.topk * sizeof(float), "weights to send back");
+    allocate(b.output_weights, uint64_t{s.tokens} * s.topk * sizeof(float), "combined weights");
   }
-  return {};
+  return allocate.result();
 }
 
 Expected<void> IntranodeNode::fill_topk(uint32_t rank, const TestData& data) {
   const Scenario& s = scenario_;
   const RankBuffers& b = buffers_[rank];
-  if (b.topk_idx != 0)
-    if (const auto r = write_values(cluster_, b.topk_idx, routing_.experts(rank)); !r) return r;
-  if (b.topk_weights == 0) return {};
-  std::vector<float> weights;
-  for (uint32_t token = 0; token < s.tokens; ++token)
-    for (uint32_t k = 0; k < s.topk; ++k) weights.push_back(data.weight(rank, token, k));
-  return write_values(cluster_, b.topk_weights, weights);
+  Writer write(cluster_);
+  if (b.topk_idx != 0) write(b.topk_idx, routing_.experts(rank));
+  if (b.topk_weights != 0) {
+    std::vector<float> weights;
+    for (uint32_t token = 0; token < s.tokens; ++token)
+      for (uint32_t k = 0; k < s.topk; ++k) weights.push_back(data.weight(rank, token, k));
+    write(b.topk_weights, weights);
+  }
+  return write.result();
 }
 
 Expected<void> IntranodeNode::fill_dispatch(uint32_t rank, const TestData& data) {
@@ -150,11 +151,13 @@ Expected<void> IntranodeNode::fill_dispatch(uint32_t rank, const TestData& data)
     for (uint32_t i = 0; i < s.scales(); ++i)
       scales[uint64_t{token} * s.scales() + i] = data.scale(rank, token, i);
   }
-  if (const auto r = fill_topk(rank, data); !r) return r;
+  if (const auto topk = fill_topk(rank, data); !topk) return topk.error();
   if (s.notify == NotifyMode::full) return {};  // the GPUs find out themselves
-  if (const auto r = write_values(cluster_, b.membership, routing_.membership(rank)); !r) return r;
-  if (const auto r = write_values(cluster_, b.matrix, rank_matrix(routing_)); !r) return r;
-  return write_values(cluster_, b.channel_prefix, channel_prefix(routing_, rank, s.channels()));
+  Writer write(cluster_);
+  write(b.membership, routing_.membership(rank));
+  write(b.matrix, rank_matrix(routing_));
+  write(b.channel_prefix, channel_prefix(routing_, rank, s.channels()));
+  return write.result();
 }
 
 Expected<void> IntranodeNode::fill_combine(uint32_t rank, const TestData& data) {
@@ -174,13 +177,13 @@ Expected<void> IntranodeNode::fill_combine(uint32_t rank, const TestData& data) 
       source.push_back(static_cast<int32_t>(token));
       for (uint32_t k = 0; k < topk; ++k) weights.push_back(data.summand_weight(rank, from, token, k));
     }
-  if (const auto r = write_values(cluster_, b.input_source, source); !r) return r;
-  if (const auto r = write_values(cluster_, b.topk_weights, weights); !r) return r;
-  if (const auto r = write_values(cluster_, b.matrix, rank_matrix(routing_)); !r) return r;
-  if (const auto r = write_values(cluster_, b.channel_offsets, channel_offsets(routing_, rank, s.channels()));
-      !r)
-    return r;
-  return write_values(cluster_, b.slot_record, slot_record(routing_, rank, s.channels()));
+  Writer write(cluster_);
+  write(b.input_source, source);
+  write(b.topk_weights, weights);
+  write(b.matrix, rank_matrix(routing_));
+  write(b.channel_offsets, channel_offsets(routing_, rank, s.channels()));
+  write(b.slot_record, slot_record(routing_, rank, s.channels()));
+  return write.result();
 }
 
 }  // namespace ptxwire::sim

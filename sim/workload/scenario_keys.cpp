@@ -54,7 +54,7 @@ template <std::unsigned_integral T>
 requires(!std::same_as<T, bool>) Expected<void> parse_value(const ScenarioKey& key,
                                                             const ScenarioValue& value, T& out) {
   double number = 0;
-  const auto parsed = parse_count(key, value, sizeof(T) == 8 ? kLargestSeed : kLargestCount, number);
+  auto parsed = parse_count(key, value, sizeof(T) == 8 ? kLargestSeed : kLargestCount, number);
   if (parsed) out = static_cast<T>(number);
   return parsed;
 }
