@@ -291,6 +291,7 @@ Expected<RunReport> ClusterImplementation::run(const RunLimits& limits) {
     return Error{.message = "an earlier run of this cluster ended with an error, so its state is not defined",
                  .hint = "create a new cluster"};
   group_.park_polls = limits.park_polls;
+  group_.quantum_cycles = limits.quantum_cycles;
   Picoseconds begin{};
   for (const std::unique_ptr<LogicalProcess>& process : processes_) begin = max(begin, process->now());
   std::vector<LogicalProcess*> processes;

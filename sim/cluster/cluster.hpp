@@ -107,6 +107,7 @@ struct RunLimits {
   Picoseconds max_time = models::microseconds(2e6);  ///< cycle budget: a kernel that never ends is an error
   uint32_t threads = 0;                              ///< 0: all cores
   bool park_polls = true;
+  int64_t quantum_cycles = 64;  ///< how far a warp may run ahead of the event clock
   /// Called now and then with the simulated time; returning false stops the run with an Error.
   std::function<bool(Picoseconds)> progress;
 };
