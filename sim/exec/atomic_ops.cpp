@@ -1,8 +1,10 @@
 #include "sim/exec/atomic_ops.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
+#include <cstring>
 
 namespace ptxwire::sim {
 namespace {
@@ -119,6 +121,30 @@ uint64_t apply_atomic(AtomicOp operation, Type type, uint64_t old_value, uint64_
       break;
   }
   return old_value;
+}
+
+void apply_atomic_bytes(ptx::AtomicOp operation, ptx::Type type, uint32_t bytes, uint8_t* memory,
+                        uint8_t* operand, const uint8_t* swap) {
+  if (bytes == 16) {
+    std::array<uint8_t, 16> old_value{};
+    std::memcpy(old_value.data(), memory, 16);
+    if (operation == ptx::AtomicOp::exch) {
+      std::memcpy(memory, operand, 16);
+    } else if (std::memcmp(memory, operand, 16) == 0) {
+      std::memcpy(memory, swap, 16);
+    }
+    std::memcpy(operand, old_value.data(), 16);
+    return;
+  }
+  uint64_t old_value = 0;
+  uint64_t a = 0;
+  uint64_t b = 0;
+  std::memcpy(&old_value, memory, bytes);
+  std::memcpy(&a, operand, bytes);
+  if (operation == ptx::AtomicOp::cas) std::memcpy(&b, swap, bytes);
+  const uint64_t value = apply_atomic(operation, type, old_value, a, b);
+  std::memcpy(memory, &value, bytes);
+  std::memcpy(operand, &old_value, bytes);
 }
 
 }  // namespace ptxwire::sim

@@ -198,33 +198,6 @@ std::pair<uint64_t, uint64_t> part_range(const WarpTransaction& transaction, uns
   return {begin, begin + transaction.parts[p].bytes};
 }
 
-void perform_atomic(WarpTransaction& transaction, uint8_t* memory, size_t lane) {
-  const ptx::Modifiers& modifiers = transaction.op->modifiers;
-  const uint32_t bytes = transaction.lane_bytes;
-  uint8_t* operand = transaction.data.data() + lane * bytes;
-  const uint8_t* swap = transaction.second.data() + lane * bytes;
-  if (bytes == 16) {  // exch and cas of b128
-    std::array<uint8_t, 16> old_value{};
-    std::memcpy(old_value.data(), memory, 16);
-    if (modifiers.atomic == ptx::AtomicOp::exch) {
-      std::memcpy(memory, operand, 16);
-    } else if (std::memcmp(memory, operand, 16) == 0) {
-      std::memcpy(memory, swap, 16);
-    }
-    std::memcpy(operand, old_value.data(), 16);
-    return;
-  }
-  uint64_t old_value = 0;
-  uint64_t a = 0;
-  uint64_t b = 0;
-  std::memcpy(&old_value, memory, bytes);
-  std::memcpy(&a, operand, bytes);
-  if (modifiers.atomic == ptx::AtomicOp::cas) std::memcpy(&b, swap, bytes);
-  const uint64_t value = apply_atomic(modifiers.atomic, modifiers.type, old_value, a, b);
-  std::memcpy(memory, &value, bytes);
-  std::memcpy(operand, &old_value, bytes);
-}
-
 }  // namespace
 
 void Device::perform_here(WarpTransaction& transaction, unsigned first, unsigned count, Picoseconds now,
@@ -263,7 +236,9 @@ void Device::perform_here(WarpTransaction& transaction, unsigned first, unsigned
         if (transaction.kind == AccessKind::store) {
           std::memcpy(memory, data, bytes);
         } else {
-          perform_atomic(transaction, memory, lane);
+          const ptx::Modifiers& modifiers = transaction.op->modifiers;
+          apply_atomic_bytes(modifiers.atomic, modifiers.type, transaction.lane_bytes, memory, data,
+                             transaction.second.data() + lane * bytes);
         }
         home.notify_write(transaction.address[lane], bytes, now);
       }

@@ -63,6 +63,7 @@ Cta& Sm::place(Launch& launch, uint64_t linear, int64_t cycle) {
     warp->alive = warp->existing;
     warp->rows.assign(size_t{function.register_rows} * 32, 0);
     warp->row_ready.assign(function.register_rows, 0);
+    warp->row_pending.assign(function.register_rows, 0);
     warp->predicates.assign(function.predicates, 0);
     warp->predicate_ready.assign(function.predicates, 0);
     warp->local_bytes = function.frame_bytes;
@@ -236,7 +237,7 @@ bool Sm::operands_ready(Fragment& fragment, const ExecOp& exec, int64_t& cycle) 
     ready = std::max(ready, warp.row_ready[frame.row_base + exec.wait_rows[i]]);
   for (uint32_t i = 0; i < exec.predicate_waits; ++i)
     ready = std::max(ready, warp.predicate_ready[frame.predicate_base + exec.predicate_rows[i]]);
-  if (ready >= kPending) {
+  if (ready >= kPending && waits_for_flight(fragment, exec, ready)) {
     fragment.on_scoreboard = true;
     wait(fragment, static_cast<Wait>(ready - kPending), fragment.cycle);
     return false;
@@ -245,10 +246,38 @@ bool Sm::operands_ready(Fragment& fragment, const ExecOp& exec, int64_t& cycle) 
   return true;
 }
 
+// Rows whose bytes are in flight for other lanes only do not hold up this fragment: lanes that spin on an
+// atomic would starve those they wait for.
+bool Sm::waits_for_flight(const Fragment& fragment, const ExecOp& exec, int64_t& ready) {
+  const Warp& warp = *fragment.warp;
+  const CallFrame& frame = fragment.frames.back();
+  ready = fragment.cycle;
+  for (uint32_t i = 0; i < exec.waits; ++i) {
+    const size_t row = size_t{frame.row_base} + exec.wait_rows[i];
+    if (warp.row_ready[row] < kPending || (warp.row_pending[row] & fragment.mask) != 0)
+      ready = std::max(ready, warp.row_ready[row]);
+  }
+  for (uint32_t i = 0; i < exec.predicate_waits; ++i)
+    ready = std::max(ready, warp.predicate_ready[frame.predicate_base + exec.predicate_rows[i]]);
+  return ready >= kPending;
+}
+
+void Sm::set_pending(const Fragment& fragment, const ExecOp& exec, uint32_t mask, Wait reason) {
+  Warp& warp = *fragment.warp;
+  for (uint32_t i = 0; i < exec.results; ++i) {
+    const size_t row = size_t{fragment.frames.back().row_base} + exec.result_rows[i];
+    warp.row_ready[row] = kPending + static_cast<int64_t>(reason);
+    warp.row_pending[row] |= mask;
+  }
+}
+
 void Sm::set_results(const Fragment& fragment, const ExecOp& exec, int64_t ready) {
   Warp& warp = *fragment.warp;
   const CallFrame& frame = fragment.frames.back();
-  for (uint32_t i = 0; i < exec.results; ++i) warp.row_ready[frame.row_base + exec.result_rows[i]] = ready;
+  for (uint32_t i = 0; i < exec.results; ++i) {
+    int64_t& row = warp.row_ready[frame.row_base + exec.result_rows[i]];
+    if (row < kPending) row = ready;  // else other lanes' bytes are in flight
+  }
   for (uint32_t i = 0; i < exec.predicate_results; ++i)
     warp.predicate_ready[frame.predicate_base + exec.predicate_result_rows[i]] = ready;
 }
@@ -317,7 +346,7 @@ bool Sm::execute(Fragment& fragment, const ExecOp& exec, const Op& op, uint32_t 
         }
         return true;
       }
-      branch(fragment, op, mask, fragment.mask, cycle);
+      branch(fragment, op, mask, cycle);
       return true;
     }
     case ExecKind::branch_indexed:

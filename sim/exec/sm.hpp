@@ -67,6 +67,8 @@ class Sm {
   void run(Fragment& fragment);
   bool operands_ready(Fragment& fragment, const ExecOp& exec, int64_t& cycle);
   void set_results(const Fragment& fragment, const ExecOp& exec, int64_t ready);
+  void set_pending(const Fragment& fragment, const ExecOp& exec, uint32_t mask, Wait reason);
+  static bool waits_for_flight(const Fragment& fragment, const ExecOp& exec, int64_t& ready);
   bool execute(Fragment& fragment, const ExecOp& exec, const ptx::Op& op, uint32_t mask, int64_t cycle);
   void schedule(Fragment& fragment, int64_t cycle);
   void wait(Fragment& fragment, Wait reason, int64_t cycle);
@@ -83,9 +85,13 @@ class Sm {
   [[nodiscard]] std::string where(const Fragment& fragment, uint32_t lane) const;
 
   // sm_control.cpp: branches, calls, exits, joins, warp-level syncs
-  void branch(Fragment& fragment, const ptx::Op& op, uint32_t taken, uint32_t mask, int64_t cycle);
+  void branch(Fragment& fragment, const ptx::Op& op, uint32_t taken, int64_t cycle);
   void branch_indexed(Fragment& fragment, const ptx::Op& op, uint32_t mask, int64_t cycle);
   bool call(Fragment& fragment, const ptx::Op& op, uint32_t mask, int64_t cycle);
+  [[nodiscard]] static uint32_t place_rows(const Fragment& fragment, uint32_t function);
+  static void reserve_frame(Warp& warp, const CallFrame& frame, const ptx::ProgramFunction& callee);
+  void join_at(Fragment& fragment, uint32_t pc);
+  void split_around(Fragment& fragment, uint32_t executing, uint32_t mask);
   void do_return(Fragment& fragment, uint32_t mask, int64_t cycle);
   void exit_lanes(Fragment& fragment, uint32_t mask, int64_t cycle);
   void leave_joins(Join* join, uint32_t mask, int64_t cycle);

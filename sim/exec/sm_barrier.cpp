@@ -105,17 +105,20 @@ void Sm::barrier_check(Cta& cta, NamedBarrier& barrier, int64_t cycle) {
 // barrier.cluster
 
 bool Sm::cluster_barrier(Fragment& fragment, const Op& op, uint32_t mask, int64_t cycle) {
-  Cta& leader = *fragment.warp->cta->cluster[0];
+  Warp& warp = *fragment.warp;
+  Cta& leader = *warp.cta->cluster[0];
   if (op.modifiers.barrier != BarrierAction::wait) {
     if (op.modifiers.order != ptx::Order::relaxed) fragment.cycle += parameters_.fence_cta_clk;
-    fragment.warp->cluster_generation = leader.cluster_generation;
+    warp.cluster_arrived =
+        warp.cluster_generation == leader.cluster_generation ? warp.cluster_arrived | mask : mask;
+    warp.cluster_generation = leader.cluster_generation;
     leader.cluster_arrived += static_cast<uint32_t>(std::popcount(mask));
     ++fragment.pc;
     cluster_barrier_check(leader, cycle);
     return true;
   }
   ++fragment.pc;
-  if (leader.cluster_generation != fragment.warp->cluster_generation) return true;
+  if (leader.cluster_generation != warp.cluster_generation) return true;
   leader.cluster_waiting.push_back(&fragment);
   wait(fragment, Wait::cluster_barrier, cycle);
   return false;

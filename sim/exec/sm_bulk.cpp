@@ -198,7 +198,7 @@ void Sm::chunk_completed(WarpTransaction& transaction, Picoseconds now) {
       uint32_t offset = 0;
       std::memcpy(&offset, transaction.second.data() + lane * 4, 4);
       std::memcpy(cta.shared.data() + offset, transaction.data.data() + lane * transaction.lane_bytes,
-                  transaction.lane_bytes);
+                  transaction.second[128 + lane]);
     }
     finish_async_group(warp, transaction.store_epoch, cycle);
     return;
@@ -328,6 +328,7 @@ bool Sm::async_copy(Fragment& fragment, const Op& op, uint32_t mask, int64_t cyc
     if (valid == 0) continue;
     const auto narrow = static_cast<uint32_t>(offset);
     std::memcpy(transaction.second.data() + size_t{lane} * 4, &narrow, 4);
+    transaction.second[128 + lane] = static_cast<uint8_t>(valid);
     moving |= 1U << lane;
   }
   if (moving == 0) {

@@ -104,16 +104,8 @@ void Sm::leave_joins(Join* join, uint32_t mask, int64_t cycle) {
 
 // ------------------------------------------------------------------------------------------------ branches
 
-void Sm::branch(Fragment& fragment, const Op& op, uint32_t taken, uint32_t mask, int64_t cycle) {
-  if (op.reconvergence != ptx::kNoPc && (fragment.join == nullptr || fragment.join->pc != op.reconvergence ||
-                                         fragment.join->depth != fragment.frames.size())) {
-    Join& join = new_join();
-    join.pc = op.reconvergence;
-    join.depth = static_cast<uint32_t>(fragment.frames.size());
-    join.mask = mask;
-    join.parent = fragment.join;
-    set_join(fragment, &join);
-  }
+void Sm::branch(Fragment& fragment, const Op& op, uint32_t taken, int64_t cycle) {
+  if (op.reconvergence != ptx::kNoPc) join_at(fragment, op.reconvergence);
   Fragment& other = split(fragment, taken);
   other.pc = op.target;
   ++fragment.pc;
@@ -149,13 +141,93 @@ void Sm::branch_indexed(Fragment& fragment, const Op& op, uint32_t mask, int64_t
       return;
     }
     const uint32_t pc = fragment.pc;
-    branch(fragment, one, same, fragment.mask, cycle);
+    branch(fragment, one, same, cycle);
     if (mask != 0) fragment.pc = pc;
   }
 }
 
 // ------------------------------------------------------------------------------------------------ calls and
 // exits
+
+// Where the callee's register rows begin. Lanes of a warp that are in the same function share its rows, so
+// that they may exchange values there; different functions give rows other widths, so theirs must not overlap
+// while any lane is in them or a load is on its way to them.
+uint32_t Sm::place_rows(const Fragment& fragment, uint32_t function) {
+  const Warp& warp = *fragment.warp;
+  const std::vector<ptx::ProgramFunction>& functions = warp.cta->program->program().functions;
+  const CallFrame& caller = fragment.frames.back();
+  const uint32_t rows = functions[function].register_rows;
+  const uint32_t first = (caller.row_base + functions[caller.function].register_rows + 3) / 4 * 4;
+  uint32_t shared = UINT32_MAX;
+  for (const Fragment* other : warp.fragments)
+    for (const CallFrame& frame : other->frames)
+      if (other != &fragment && frame.function == function && frame.row_base >= first)
+        shared = std::min(shared, frame.row_base);
+  if (shared != UINT32_MAX) return shared;
+  uint32_t base = first;
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (const Fragment* other : warp.fragments) {
+      for (const CallFrame& frame : other->frames) {
+        const uint32_t end = frame.row_base + functions[frame.function].register_rows;
+        if (other == &fragment || frame.row_base >= base + rows || end <= base) continue;
+        base = (end + 3) / 4 * 4;
+        moved = true;
+      }
+    }
+    for (uint32_t row = base; row < std::min<size_t>(base + rows, warp.row_pending.size()); ++row) {
+      if ((warp.row_pending[row] & ~fragment.mask) == 0) continue;
+      base = (row + 4) / 4 * 4;
+      moved = true;
+    }
+  }
+  return base;
+}
+
+void Sm::reserve_frame(Warp& warp, const CallFrame& frame, const ptx::ProgramFunction& callee) {
+  const size_t rows = size_t{frame.row_base} + callee.register_rows;
+  if (warp.row_ready.size() < rows) {
+    warp.rows.resize(rows * 32);
+    warp.row_ready.resize(rows);
+    warp.row_pending.resize(rows);
+  }
+  const size_t predicates = size_t{frame.predicate_base} + callee.predicates;
+  if (warp.predicates.size() < predicates) {
+    warp.predicates.resize(predicates);
+    warp.predicate_ready.resize(predicates);
+  }
+  if (warp.local_bytes >= frame.local_base + callee.frame_bytes) return;
+  const uint32_t bytes = std::max(frame.local_base + callee.frame_bytes, warp.local_bytes * 2);
+  std::vector<uint8_t> grown(size_t{bytes} * 32);
+  for (uint32_t lane = 0; lane < 32; ++lane)
+    if (warp.local_bytes != 0)
+      std::memcpy(&grown[size_t{lane} * bytes], &warp.local[size_t{lane} * warp.local_bytes],
+                  warp.local_bytes);
+  warp.local = std::move(grown);
+  warp.local_bytes = bytes;
+}
+
+// Leaves the `executing` lanes in the fragment: the other lanes of `mask` (other callees, other tiles)
+// execute the instruction again by themselves, lanes that the guard excludes go on behind it.
+void Sm::split_around(Fragment& fragment, uint32_t executing, uint32_t mask) {
+  if (executing != mask) schedule(split(fragment, mask & ~executing), fragment.cycle);
+  if (executing == fragment.mask) return;
+  Fragment& skipping = split(fragment, fragment.mask & ~executing);
+  ++skipping.pc;
+  schedule(skipping, fragment.cycle);
+}
+
+// All lanes of the fragment come together again at `pc`.
+void Sm::join_at(Fragment& fragment, uint32_t pc) {
+  const auto depth = static_cast<uint32_t>(fragment.frames.size());
+  if (fragment.join != nullptr && fragment.join->pc == pc && fragment.join->depth == depth) return;
+  Join& join = new_join();
+  join.pc = pc;
+  join.depth = depth;
+  join.mask = fragment.mask;
+  join.parent = fragment.join;
+  set_join(fragment, &join);
+}
 
 bool Sm::call(Fragment& fragment, const Op& op, uint32_t mask, int64_t cycle) {
   Warp& warp = *fragment.warp;
@@ -181,54 +253,22 @@ bool Sm::call(Fragment& fragment, const Op& op, uint32_t mask, int64_t cycle) {
     for (uint32_t m = mask; m != 0; m &= m - 1)
       if (handles[std::countr_zero(m)] != handle) calling &= ~(m & (~m + 1));
   }
-  const uint32_t return_pc = fragment.pc + 1;
-  if (fragment.join == nullptr || fragment.join->pc != return_pc ||
-      fragment.join->depth != fragment.frames.size()) {
-    Join& join = new_join();
-    join.pc = return_pc;
-    join.depth = static_cast<uint32_t>(fragment.frames.size());
-    join.mask = fragment.mask;
-    join.parent = fragment.join;
-    set_join(fragment, &join);
-  }
-  if (calling != mask)
-    schedule(split(fragment, mask & ~calling), fragment.cycle);  // other callees: the same call again
-  if (calling != fragment.mask) {                                // lanes the guard excludes
-    Fragment& skipping = split(fragment, fragment.mask & ~calling);
-    skipping.pc = return_pc;
-    schedule(skipping, fragment.cycle);
-  }
+  join_at(fragment, fragment.pc + 1);
+  split_around(fragment, calling, mask);
   const ptx::ProgramFunction& callee = program.functions[function];
   const CallFrame caller = fragment.frames.back();
   CallFrame frame;
-  frame.return_pc = return_pc;
+  frame.return_pc = fragment.pc + 1;
   frame.call_site = op.target;
   frame.function = function;
-  frame.row_base = (caller.row_base + program.functions[caller.function].register_rows + 3) / 4 * 4;
+  frame.row_base = place_rows(fragment, function);
   frame.predicate_base = caller.predicate_base + program.functions[caller.function].predicates;
   frame.local_base = (caller.local_base + program.functions[caller.function].frame_bytes + 15) / 16 * 16;
   if (frame.local_base + callee.frame_bytes > (1U << 20)) {
     stop(fragment, "the call stack of a thread exceeds 1 MiB", static_cast<uint32_t>(std::countr_zero(mask)));
     return false;
   }
-  if (warp.rows.size() < size_t{frame.row_base + callee.register_rows} * 32) {
-    warp.rows.resize(size_t{frame.row_base + callee.register_rows} * 32);
-    warp.row_ready.resize(frame.row_base + callee.register_rows);
-  }
-  if (warp.predicates.size() < frame.predicate_base + callee.predicates) {
-    warp.predicates.resize(frame.predicate_base + callee.predicates);
-    warp.predicate_ready.resize(frame.predicate_base + callee.predicates);
-  }
-  if (warp.local_bytes < frame.local_base + callee.frame_bytes) {
-    const uint32_t bytes = std::max(frame.local_base + callee.frame_bytes, warp.local_bytes * 2);
-    std::vector<uint8_t> grown(size_t{bytes} * 32);
-    for (uint32_t lane = 0; lane < 32; ++lane)
-      if (warp.local_bytes != 0)
-        std::memcpy(&grown[size_t{lane} * bytes], &warp.local[size_t{lane} * warp.local_bytes],
-                    warp.local_bytes);
-    warp.local = std::move(grown);
-    warp.local_bytes = bytes;
-  }
+  reserve_frame(warp, frame, callee);
   for (uint32_t m = calling; m != 0; m &= m - 1) {
     uint8_t* local = &warp.local[size_t{static_cast<uint32_t>(std::countr_zero(m))} * warp.local_bytes];
     for (const ptx::ParameterCopy& copy : site.arguments)
@@ -288,6 +328,9 @@ void Sm::exit_lanes(Fragment& fragment, uint32_t mask, int64_t cycle) {
   Cta& cta = *warp.cta;
   warp.alive &= ~mask;
   cta.threads_alive -= static_cast<uint32_t>(std::popcount(mask));
+  if (warp.cluster_generation ==
+      cta.cluster[0]->cluster_generation)  // threads that left are not counted at all
+    cta.cluster[0]->cluster_arrived -= static_cast<uint32_t>(std::popcount(warp.cluster_arrived & mask));
   leave_joins(fragment.join, mask, cycle);
   fragment.mask &= ~mask;
   if (fragment.mask == 0) {
@@ -348,11 +391,26 @@ const Slot& member_mask_slot(const Op& op) {
 bool Sm::warp_exchange(Fragment& fragment, const ExecOp& exec, const Op& op, uint32_t mask, int64_t cycle) {
   Warp& warp = *fragment.warp;
   const Slot& slot = member_mask_slot(op);
-  const uint32_t member = slot.present() && op.opcode != Opcode::activemask
-                              ? static_cast<uint32_t>(uniform_source(fragment, slot, mask))
-                              : mask;
+  uint32_t member = mask;
+  uint32_t same = mask;  // lanes that name the same members as the first
+  uint32_t complete = mask;
+  if (slot.present() && op.opcode != Opcode::activemask) {
+    member = static_cast<uint32_t>(uniform_source(fragment, slot, mask));
+    for (uint32_t m = mask; m != 0; m &= m - 1) {
+      const auto named = static_cast<uint32_t>(uniform_source(fragment, slot, m));
+      if (named != member) same &= ~(m & (~m + 1));
+      if ((named & warp.alive & ~mask) != 0) complete &= ~(m & (~m + 1));
+    }
+  }
+  if (complete != mask && same != mask) {
+    // Groups of lanes (tiles) that are not all there: each goes on by itself, they meet behind the
+    // instruction.
+    const uint32_t together = complete != 0 ? complete : same;
+    split_around(fragment, together, mask);
+    return warp_exchange(fragment, exec, op, together, cycle);
+  }
   const uint32_t wanted = member & warp.alive;
-  if ((wanted & ~mask) == 0) {
+  if (complete == mask) {
     if (exec.lane_op != nullptr) exec.lane_op(op, lane_frame(fragment), mask);
     set_results(fragment, exec, cycle + exec.latency);
     ++fragment.pc;
@@ -379,7 +437,7 @@ void Sm::recheck_syncs(Warp& warp, int64_t cycle) {
     uint32_t lanes = 0;
     std::vector<Fragment*> group;
     for (Fragment* fragment : warp.fragments) {
-      if (fragment->sync_mask == 0) continue;
+      if (fragment->sync_mask == 0 || ((fragment->sync_mask ^ first->sync_mask) & warp.alive) != 0) continue;
       if (fragment->pc != first->pc &&
           !(op.opcode == Opcode::bar_warp_sync && program.op(fragment->pc).kind == ExecKind::warp_barrier))
         continue;

@@ -390,16 +390,8 @@ bool Sm::access_near(Fragment& fragment, const ExecOp& exec, const Op& op, Windo
     } else if (exec.kind == ExecKind::store) {
       std::memcpy(memory, mine, lane_bytes);
     } else {
-      uint64_t old_value = 0;
-      uint64_t operand = 0;
-      uint64_t swap = 0;
-      std::memcpy(&old_value, memory, std::min(element, 8U));
-      std::memcpy(&operand, mine, std::min(element, 8U));
-      if (op.modifiers.atomic == ptx::AtomicOp::cas)
-        std::memcpy(&swap, second + size_t{lane} * lane_bytes, std::min(element, 8U));
-      const uint64_t value = apply_atomic(op.modifiers.atomic, op.modifiers.type, old_value, operand, swap);
-      std::memcpy(memory, &value, std::min(element, 8U));
-      std::memcpy(mine, &old_value, std::min(element, 8U));
+      apply_atomic_bytes(op.modifiers.atomic, op.modifiers.type, element, memory, mine,
+                         second + size_t{lane} * lane_bytes);
     }
     if (!load && window == Window::shared && !owner->shared_parked.empty()) {
       const auto offset = static_cast<uint32_t>(address[lane] & ((1U << kSharedRankShift) - 1));
@@ -536,7 +528,7 @@ bool Sm::access_device(Fragment& fragment, const ExecOp& exec, const Op& op, uin
     reason = Wait::remote_load;
   }
   if (!store) {
-    set_results(fragment, exec, kPending + static_cast<int64_t>(reason));
+    set_pending(fragment, exec, mask, reason);
     if (remote || exec.kind == ExecKind::atomic) fragment.poll.remote = true;
   } else {
     fragment.poll.impure = true;
@@ -736,10 +728,11 @@ void Sm::transaction_completed(WarpTransaction& transaction, Picoseconds now) {
     bool last = true;
     Fragment& fragment = *transaction.fragment;
     if (transaction.wakes_fragment) last = --fragment.wait_detail == 0;
-    if (last) {
-      const ExecOp& exec = cta.program->op(transaction.pc);
-      for (uint32_t i = 0; i < exec.results; ++i)
-        warp.row_ready[transaction.row_base + exec.result_rows[i]] = cycle;
+    const ExecOp& exec = cta.program->op(transaction.pc);
+    for (uint32_t i = 0; i < exec.results; ++i) {
+      const size_t row = size_t{transaction.row_base} + exec.result_rows[i];
+      warp.row_pending[row] &= ~transaction.mask;
+      if (warp.row_pending[row] == 0) warp.row_ready[row] = cycle;
     }
     if (transaction.poll && fragment.warp == &warp) {
       const int64_t sampled = device_.cycle(transaction.sampled);

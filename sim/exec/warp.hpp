@@ -119,6 +119,7 @@ struct Warp {
   uint32_t carry = 0;
   std::vector<uint32_t> rows;
   std::vector<int64_t> row_ready;
+  std::vector<uint32_t> row_pending;  ///< lanes whose bytes of the row are in flight
   std::vector<uint32_t> predicates;
   std::vector<int64_t> predicate_ready;
   std::vector<uint8_t> local;  ///< lane-major: lane * local_bytes + offset
@@ -126,6 +127,7 @@ struct Warp {
   std::vector<Fragment*> fragments;
   std::array<std::unique_ptr<BulkGroups>, 32> bulk_groups;
   uint32_t cluster_generation = 0;  ///< of the cluster barrier when this warp last arrived
+  uint32_t cluster_arrived = 0;     ///< lanes that arrived in that generation
   /// cp.async.mbarrier.arrive that waits for copies: [group that must be done, mbarrier offset, arrivals]
   std::vector<std::array<uint64_t, 3>> async_arrivals;
   // cp.async: copies in flight per open/committed group, for the whole warp

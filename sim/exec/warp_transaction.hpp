@@ -43,7 +43,8 @@ struct WarpTransaction final : models::Transaction {
   uint32_t bulk_bytes = 0;
   std::array<uint64_t, 32> address{};
   alignas(64) std::array<uint8_t, kDataBytes> data{};  ///< lanes: lane * lane_bytes; bulk: bytes in order
-  alignas(16) std::array<uint8_t, 512> second{};       ///< cas: new value, per lane
+  alignas(16) std::array<uint8_t, 512> second{};       ///< cas: new value, per lane; cp.async: shared
+                                                       ///< offsets, from 128 on the bytes to keep
 };
 
 }  // namespace ptxwire::sim

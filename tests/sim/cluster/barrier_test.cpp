@@ -135,6 +135,7 @@ TEST_CASE("cluster: a thread that arrives and exits is counted once", "[sim]") {
   mov.u32 %r1, 0;
   setp.eq.u32 %p1, %r2, 0;
   @!%p1 bra OTHER;
+  nanosleep.u32 1000;
   barrier.cluster.arrive;
   exit;
 OTHER:

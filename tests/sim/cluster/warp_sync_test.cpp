@@ -85,6 +85,19 @@ TEST_CASE("warp sync: tiles of 8 lanes with a mask each, in one instruction", "[
   }
 }
 
+TEST_CASE("warp sync: a tile that is complete goes on, one that is not waits", "[sim]") {
+  // lanes 12 to 15 come late: tile 1 (lanes 8 to 15) is incomplete when the other tiles are there
+  const std::string body = R"(
+  and.b32 %r4, %r0, 24; mov.u32 %r5, 255; shl.b32 %r5, %r5, %r4;
+  shr.u32 %r6, %r0, 2; setp.eq.u32 %p9, %r6, 3; @!%p9 bra A; nanosleep.u32 900; A:
+  redux.sync.add.u32 %r1, %r0, %r5;
+  shfl.sync.bfly.b32 %r2, %r0, 7, 0x181f, %r5;
+  mad.lo.u32 %r1, %r1, 100, %r2;
+)";
+  const auto out = run_body(body);
+  for (uint32_t tid = 0; tid < 32; ++tid) CHECK(out[tid] == (tid / 8 * 64 + 28) * 100 + (tid ^ 7));
+}
+
 TEST_CASE("warp sync: only the named lanes take part, the others run on", "[sim]") {
   const std::string body = R"(
   mov.u32 %r1, 7;
