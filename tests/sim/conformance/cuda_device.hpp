@@ -1,9 +1,13 @@
 // One simulated H800 and one module of tests/sim/conformance/cuda, driven the way a CUDA host program would.
 #pragma once
 
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <limits>
+#include <memory>
 #include <random>
 #include <string>
 #include <vector>
