@@ -58,18 +58,18 @@ constexpr InstructionForm kForms[] = {
      "rnd:rn|rz flag?:relu flag?:satfinite@86/100 type:tf32 stype:f32",
      "=b32, f32",
      {78, 90}},
-    // FP8 pairs
+    // FP8 pairs: from 7.8 on sm_90; sm_89 would ask for 8.1.
     {"cvt",
      Opcode::cvt,
      "rnd:rn flag:satfinite flag?:relu type:e4m3x2|e5m2x2 stype:f32",
      "=b16, f32, f32",
-     {81, 89}},
+     {78, 89}},
     {"cvt",
      Opcode::cvt,
      "rnd:rn flag:satfinite flag?:relu type:e4m3x2|e5m2x2 stype:f16x2",
      "=b16, b32",
-     {81, 89}},
-    {"cvt", Opcode::cvt, "rnd:rn flag?:relu type:f16x2 stype:e4m3x2|e5m2x2", "=b32, b16", {81, 89}},
+     {78, 89}},
+    {"cvt", Opcode::cvt, "rnd:rn flag?:relu type:f16x2 stype:e4m3x2|e5m2x2", "=b32, b16", {78, 89}},
     {"cvt.pack", Opcode::cvt_pack, "flag:sat type:u16|s16 stype:s32", "=u32, s32, s32", {65, 72}},
     {"cvt.pack", Opcode::cvt_pack, "flag:sat type:u8|s8 stype:s32 word:b32", "=u32, s32, s32, b32", {65, 72}},
     // addresses

@@ -52,6 +52,31 @@ uint16_t add_bfloat(uint16_t a, uint16_t b) {
                         7, 127, 0x7F80, 0x7FFF);
 }
 
+// Of two halves (bfloat16 is the upper half of a float) the smaller or larger; a NaN loses to a number.
+uint16_t min_max_small(AtomicOp operation, bool bfloat, uint16_t a, uint16_t b) {
+  const auto value = [&](uint16_t bits) {
+    return bfloat ? std::bit_cast<float>(static_cast<uint32_t>(bits) << 16) : half_to_float(bits);
+  };
+  const float x = value(a), y = value(b);
+  if (std::isnan(x)) return std::isnan(y) ? 0x7FFF : b;
+  if (std::isnan(y)) return a;
+  const bool a_less = x < y || (x == y && (a & 0x8000) != 0);
+  return a_less == (operation == AtomicOp::min) ? a : b;
+}
+
+bool is_small_float(Type type) {
+  return type == Type::f16 || type == Type::bf16 || type == Type::f16x2 || type == Type::bf16x2;
+}
+
+uint64_t min_max_halves(AtomicOp operation, Type type, uint64_t a, uint64_t b) {
+  const bool bfloat = type == Type::bf16 || type == Type::bf16x2;
+  const uint32_t low = min_max_small(operation, bfloat, static_cast<uint16_t>(a), static_cast<uint16_t>(b));
+  if (ptx::type_bytes(type) == 2) return low;
+  return low | static_cast<uint32_t>(min_max_small(operation, bfloat, static_cast<uint16_t>(a >> 16),
+                                                   static_cast<uint16_t>(b >> 16)))
+                   << 16;
+}
+
 template <typename T>
 uint64_t min_max(AtomicOp operation, uint64_t a, uint64_t b) {
   const T x = static_cast<T>(a);
@@ -59,13 +84,17 @@ uint64_t min_max(AtomicOp operation, uint64_t a, uint64_t b) {
   return static_cast<uint64_t>(operation == AtomicOp::min ? std::min(x, y) : std::max(x, y));
 }
 
-// atom.add.f32 on global memory keeps subnormals of the inputs and rounds to nearest even; NaN is canonical.
-uint64_t add(Type type, uint64_t a, uint64_t b) {
+float flushed(uint64_t bits, bool flush) {
+  const auto value = std::bit_cast<float>(static_cast<uint32_t>(bits));
+  return flush && std::fpclassify(value) == FP_SUBNORMAL ? std::copysign(0.0F, value) : value;
+}
+
+uint64_t add(Type type, uint64_t a, uint64_t b, bool flush_subnormals) {
   switch (type) {
     case Type::f32: {
-      const float sum =
-          std::bit_cast<float>(static_cast<uint32_t>(a)) + std::bit_cast<float>(static_cast<uint32_t>(b));
-      return std::isnan(sum) ? 0x7FFFFFFFU : std::bit_cast<uint32_t>(sum);
+      const float sum = flushed(a, flush_subnormals) + flushed(b, flush_subnormals);
+      if (std::isnan(sum)) return 0x7FFFFFFFU;
+      return std::bit_cast<uint32_t>(flushed(std::bit_cast<uint32_t>(sum), flush_subnormals));
     }
     case Type::f64: {
       const double sum = std::bit_cast<double>(a) + std::bit_cast<double>(b);
@@ -90,12 +119,14 @@ uint64_t add(Type type, uint64_t a, uint64_t b) {
 
 }  // namespace
 
-uint64_t apply_atomic(AtomicOp operation, Type type, uint64_t old_value, uint64_t operand, uint64_t swap) {
+uint64_t apply_atomic(AtomicOp operation, Type type, uint64_t old_value, uint64_t operand, uint64_t swap,
+                      bool flush_subnormals) {
   switch (operation) {
     case AtomicOp::add:
-      return add(type, old_value, operand);
+      return add(type, old_value, operand, flush_subnormals);
     case AtomicOp::min:
     case AtomicOp::max:
+      if (is_small_float(type)) return min_max_halves(operation, type, old_value, operand);
       if (type == Type::s32) return min_max<int32_t>(operation, old_value, operand);
       if (type == Type::s64) return min_max<int64_t>(operation, old_value, operand);
       return type_bytes(type) == 8 ? min_max<uint64_t>(operation, old_value, operand)
@@ -124,7 +155,13 @@ uint64_t apply_atomic(AtomicOp operation, Type type, uint64_t old_value, uint64_
 }
 
 void apply_atomic_bytes(ptx::AtomicOp operation, ptx::Type type, uint32_t bytes, uint8_t* memory,
-                        uint8_t* operand, const uint8_t* swap) {
+                        uint8_t* operand, const uint8_t* swap, bool flush_subnormals) {
+  const uint32_t element = ptx::type_bytes(type);
+  if (bytes > element) {
+    for (uint32_t offset = 0; offset < bytes; offset += element)
+      apply_atomic_bytes(operation, type, element, memory + offset, operand + offset, swap, flush_subnormals);
+    return;
+  }
   if (bytes == 16) {
     std::array<uint8_t, 16> old_value{};
     std::memcpy(old_value.data(), memory, 16);
@@ -142,7 +179,7 @@ void apply_atomic_bytes(ptx::AtomicOp operation, ptx::Type type, uint32_t bytes,
   std::memcpy(&old_value, memory, bytes);
   std::memcpy(&a, operand, bytes);
   if (operation == ptx::AtomicOp::cas) std::memcpy(&b, swap, bytes);
-  const uint64_t value = apply_atomic(operation, type, old_value, a, b);
+  const uint64_t value = apply_atomic(operation, type, old_value, a, b, flush_subnormals);
   std::memcpy(memory, &value, bytes);
   std::memcpy(operand, &old_value, bytes);
 }

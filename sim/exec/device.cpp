@@ -207,7 +207,8 @@ void Device::perform_here(WarpTransaction& transaction, unsigned first, unsigned
   const MemorySpace& space = *group_.space(space_index);
   transaction.sampled = now;
   const bool load = transaction.kind == AccessKind::load;
-  if (transaction.contiguous && (load || transaction.kind == AccessKind::store)) {
+  if (transaction.contiguous &&
+      (load || transaction.kind == AccessKind::store || transaction.role == WarpTransaction::Role::bulk)) {
     const uint64_t begin = part_range(transaction, first).first;
     const uint64_t end = part_range(transaction, first + count - 1).second;
     uint8_t* memory = space.resolve(begin, end - begin);
@@ -218,8 +219,13 @@ void Device::perform_here(WarpTransaction& transaction, unsigned first, unsigned
     uint8_t* data = transaction.data.data() + skip + (begin - transaction.base);
     if (load) {
       std::memcpy(data, memory, end - begin);
-    } else {
+    } else if (transaction.kind == AccessKind::store) {
       std::memcpy(memory, data, end - begin);
+      home.notify_write(begin, end - begin, now);
+    } else {
+      const ptx::Modifiers& modifiers = transaction.op->modifiers;
+      apply_atomic_bytes(modifiers.atomic, modifiers.type, static_cast<uint32_t>(end - begin), memory, data,
+                         nullptr, true);
       home.notify_write(begin, end - begin, now);
     }
   } else {
@@ -238,7 +244,7 @@ void Device::perform_here(WarpTransaction& transaction, unsigned first, unsigned
         } else {
           const ptx::Modifiers& modifiers = transaction.op->modifiers;
           apply_atomic_bytes(modifiers.atomic, modifiers.type, transaction.lane_bytes, memory, data,
-                             transaction.second.data() + lane * bytes);
+                             transaction.second.data() + lane * bytes, true);
         }
         home.notify_write(transaction.address[lane], bytes, now);
       }

@@ -144,6 +144,7 @@ ExecKind kind_of(Opcode opcode) {
     case Opcode::cp_async_mbarrier_arrive:
       return ExecKind::cp_async_control;
     case Opcode::cp_async_bulk:
+    case Opcode::cp_reduce_async_bulk:
       return ExecKind::bulk_copy;
     case Opcode::cp_async_bulk_commit_group:
     case Opcode::cp_async_bulk_wait_group:
@@ -175,6 +176,18 @@ void add_wait(ExecOp& exec, const Slot& slot) {
     exec.wait_rows[exec.waits++] = slot.index;
   if (slot.kind == Slot::Kind::predicate && exec.predicate_waits < exec.predicate_rows.size())
     exec.predicate_rows[exec.predicate_waits++] = slot.index;
+}
+
+void add_destination(ExecOp& exec, const Slot& slot) {
+  add_wait(exec, slot);
+  if (slot.kind == Slot::Kind::reg) {
+    for (uint16_t row = 1; row < slot.rows; ++row)
+      add_wait(exec, Slot{static_cast<uint16_t>(slot.index + row), Slot::Kind::reg});
+    for (uint16_t row = 0; row < slot.rows && exec.results < exec.result_rows.size(); ++row)
+      exec.result_rows[exec.results++] = static_cast<uint16_t>(slot.index + row);
+  }
+  if (slot.kind == Slot::Kind::predicate && exec.predicate_results < 2)
+    exec.predicate_result_rows[exec.predicate_results++] = slot.index;
 }
 
 }  // namespace
@@ -223,16 +236,17 @@ void ExecProgram::decode(uint32_t pc, const models::SmParameters& sm) {
     add_wait(exec, op.guard);
   }
   for (const Slot& slot : op.src) add_wait(exec, slot);
-  for (const Slot& slot : op.dst) {
-    add_wait(exec, slot);
-    if (slot.kind == Slot::Kind::reg) {
-      for (uint16_t row = 1; row < slot.rows; ++row)
-        add_wait(exec, Slot{static_cast<uint16_t>(slot.index + row), Slot::Kind::reg});
-      for (uint16_t row = 0; row < slot.rows && exec.results < exec.result_rows.size(); ++row)
-        exec.result_rows[exec.results++] = static_cast<uint16_t>(slot.index + row);
+  for (const Slot& slot : op.dst) add_destination(exec, slot);
+  const bool atomic = exec.kind == ExecKind::atomic || exec.kind == ExecKind::reduction;
+  if (!atomic || op.modifiers.vector == 1) return;
+  const std::vector<Slot>& list = program_->operand_lists[op.operand_list];
+  const size_t destinations = list.size() - op.modifiers.vector;
+  for (size_t i = 0; i < list.size(); ++i) {
+    if (i < destinations) {
+      add_destination(exec, list[i]);
+    } else {
+      add_wait(exec, list[i]);
     }
-    if (slot.kind == Slot::Kind::predicate && exec.predicate_results < 2)
-      exec.predicate_result_rows[exec.predicate_results++] = slot.index;
   }
 }
 

@@ -50,7 +50,7 @@ enum class ExecKind : uint8_t {
 
 /// What the issue loop reads; the full Op stays in Program::code.
 struct ExecOp {
-  static constexpr size_t kMaxWaits = 16;
+  static constexpr size_t kMaxWaits = 20;  // atom.v8: address, policy, eight old values, eight operands
   LaneOp lane_op = nullptr;
   ExecKind kind = ExecKind::refused;
   uint8_t issue_slots = 1;

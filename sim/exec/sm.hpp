@@ -33,6 +33,7 @@ struct BulkCopy {
   uint32_t mbarrier_offset = 0;
   uint64_t group = 0;
   uint32_t pc = 0;
+  const ptx::Op* reduction = nullptr;  ///< cp.reduce: combines with the destination instead of replacing it
   models::L2Priority priority = models::L2Priority::normal;
 };
 

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstring>
 
+#include "sim/exec/atomic_ops.hpp"
 #include "sim/exec/sm.hpp"
 
 namespace ptxwire::sim {
@@ -106,6 +107,7 @@ bool Sm::bulk_copy(Fragment& fragment, const Op& op, uint32_t mask, int64_t cycl
     copy.global_address = to_global ? destination[lane] : source[lane];
     copy.bytes = bytes;
     copy.pc = fragment.pc;
+    if (op.opcode == Opcode::cp_reduce_async_bulk) copy.reduction = &op;
     if (op.modifiers.cache_hint) {
       const uint64_t policy = uniform_source(fragment, op.src[5], 1U << lane);
       copy.priority = (policy >> 56 & 0xF) == 2   ? models::L2Priority::first
@@ -169,7 +171,10 @@ bool Sm::bulk_copy(Fragment& fragment, const Op& op, uint32_t mask, int64_t cycl
 void Sm::send_chunk(BulkCopy& copy, uint32_t offset, uint32_t bytes, int64_t cycle) {
   WarpTransaction& transaction = *device_.new_transaction();
   transaction.role = WarpTransaction::Role::bulk;
-  transaction.kind = copy.load ? AccessKind::load : AccessKind::store;
+  transaction.kind = copy.load                   ? AccessKind::load
+                     : copy.reduction != nullptr ? AccessKind::reduction
+                                                 : AccessKind::store;
+  transaction.op = copy.reduction;
   transaction.posted = !copy.load;
   transaction.contiguous = true;
   transaction.l2_priority = copy.priority;
@@ -220,9 +225,17 @@ void Sm::bulk_finished(BulkCopy& copy, int64_t cycle) {
   if (copy.between_shared) {
     // shared::cta -> shared::cluster: the source is the CTA's own memory, `global_address` holds its offset.
     const uint64_t from = strip_window(copy.global_address) & ((1U << kSharedRankShift) - 1);
-    if (from + copy.bytes <= copy.cta->shared.size())
-      std::memcpy(copy.shared_cta->shared.data() + copy.shared_offset, copy.cta->shared.data() + from,
-                  copy.bytes);
+    uint8_t* target = copy.shared_cta->shared.data() + copy.shared_offset;
+    if (from + copy.bytes <= copy.cta->shared.size() && copy.reduction != nullptr) {
+      std::vector<uint8_t> operands(
+          copy.cta->shared.begin() + static_cast<std::ptrdiff_t>(from),
+          copy.cta->shared.begin() + static_cast<std::ptrdiff_t>(from + copy.bytes));
+      const ptx::Modifiers& modifiers = copy.reduction->modifiers;
+      apply_atomic_bytes(modifiers.atomic, modifiers.type, copy.bytes, target, operands.data(), nullptr,
+                         false);
+    } else if (from + copy.bytes <= copy.cta->shared.size()) {
+      std::memcpy(target, copy.cta->shared.data() + from, copy.bytes);
+    }
   }
   if (copy.load || copy.between_shared) {
     notify_shared_write(*copy.shared_cta, copy.shared_offset, copy.bytes, cycle);

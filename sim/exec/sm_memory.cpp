@@ -64,6 +64,12 @@ models::L2Priority modifier_priority(const ptx::Modifiers& modifiers) {
   }
 }
 
+/// Destinations (atom), then sources of an atomic on a vector; null for everything else.
+const std::vector<Slot>* vector_atomic_operands(const ptx::Program& program, const Op& op) {
+  const bool atomic = op.opcode == Opcode::atom || op.opcode == Opcode::red;
+  return atomic && op.modifiers.vector > 1 ? &program.operand_lists[op.operand_list] : nullptr;
+}
+
 }  // namespace
 
 // ------------------------------------------------------------------------------------------------ addresses
@@ -88,8 +94,11 @@ void Sm::gather_operands(const Fragment& fragment, const Op& op, uint32_t first_
                          uint32_t lane_bytes, uint8_t* out) const {
   const uint32_t element = type_bytes(op.modifiers.type);
   const LaneFrame frame = lane_frame(fragment);
+  const Slot* sources = &op.src[first_source];
+  if (const auto* list = vector_atomic_operands(fragment.warp->cta->program->program(), op))
+    sources = list->data() + list->size() - op.modifiers.vector;
   for (uint32_t v = 0; v < op.modifiers.vector; ++v) {
-    const Slot& slot = op.src[first_source + v];
+    const Slot& slot = sources[v];
     uint8_t* target = out + size_t{v} * element;
     if (element == 16) {
       const uint32_t* rows = frame.rows + size_t{slot.index} * 32;
@@ -153,8 +162,10 @@ void Sm::scatter(Warp& warp, uint32_t row_base, const Op& op, uint32_t mask, uin
                  const uint8_t* data) const {
   const Type type = op.modifiers.type;
   const uint32_t element = type_bytes(type);
+  const auto* list = vector_atomic_operands(warp.cta->program->program(), op);
+  const Slot* destinations = list != nullptr ? list->data() : op.dst.data();
   for (uint32_t v = 0; v < op.modifiers.vector; ++v) {
-    const Slot& slot = op.dst[v];
+    const Slot& slot = destinations[v];
     if (slot.kind != Slot::Kind::reg) continue;
     uint32_t* row = warp.rows.data() + size_t{row_base + slot.index} * 32;
     const uint8_t* source = data + size_t{v} * element;
@@ -224,11 +235,6 @@ void Sm::wake_release_waiters(Cta& cta, int64_t cycle) {
 
 bool Sm::memory_access(Fragment& fragment, const ExecOp& exec, const Op& op, uint32_t mask, int64_t cycle) {
   if (releases(op) && !release_first(fragment, op, cycle)) return false;
-  if (op.modifiers.vector > 1 && (exec.kind == ExecKind::atomic || exec.kind == ExecKind::reduction)) {
-    stop(fragment, "vector atomics are not executed by this version",
-         static_cast<uint32_t>(std::countr_zero(mask)));
-    return false;
-  }
   uint64_t address[32];
   addresses(fragment, op.src[0], op.offset, mask, address);
   switch (op.modifiers.space) {
@@ -390,8 +396,8 @@ bool Sm::access_near(Fragment& fragment, const ExecOp& exec, const Op& op, Windo
     } else if (exec.kind == ExecKind::store) {
       std::memcpy(memory, mine, lane_bytes);
     } else {
-      apply_atomic_bytes(op.modifiers.atomic, op.modifiers.type, element, memory, mine,
-                         second + size_t{lane} * lane_bytes);
+      apply_atomic_bytes(op.modifiers.atomic, op.modifiers.type, lane_bytes, memory, mine,
+                         second + size_t{lane} * lane_bytes, false);
     }
     if (!load && window == Window::shared && !owner->shared_parked.empty()) {
       const auto offset = static_cast<uint32_t>(address[lane] & ((1U << kSharedRankShift) - 1));
@@ -611,11 +617,19 @@ void Sm::access_home(Fragment& fragment, const ExecOp& exec, const Op& op, uint3
   if (op.modifiers.atomic == ptx::AtomicOp::cas)
     gather_operands(fragment, op, 2, mask, lane_bytes, transaction.second.data());
   if (transaction.kind == AccessKind::store) {
-    for (uint32_t m = mask; m != 0; m &= m - 1) {
+    if (transaction.contiguous) {
+      const auto lane = static_cast<size_t>(std::countr_zero(mask));
+      l1_.write(transaction.base, transaction.data.data() + lane * lane_bytes,
+                static_cast<uint32_t>(std::popcount(mask)) * lane_bytes);
+    }
+    for (uint32_t m = mask; m != 0 && !transaction.contiguous; m &= m - 1) {
       const auto lane = static_cast<size_t>(std::countr_zero(m));
-      l1_.update(address[lane], transaction.data.data() + lane * lane_bytes, lane_bytes);
+      l1_.write(address[lane], transaction.data.data() + lane * lane_bytes, lane_bytes);
     }
   }
+  if (transaction.kind == AccessKind::atomic || transaction.kind == AccessKind::reduction)
+    for (uint32_t m = mask; m != 0; m &= m - 1) l1_.drop(address[std::countr_zero(m)], lane_bytes);
+  transaction.l1_changes = l1_.changes();
   transaction.tracked_store = transaction.posted;
   transaction.window_bytes = 0;
   if (transaction.posted) {
