@@ -3,6 +3,7 @@
 // line.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
@@ -25,7 +26,12 @@ class L1Cache {
     invalidate();
   }
   /// Forgets everything: kernel start, or an acquire at gpu or sys scope.
-  void invalidate() { ++epoch_; }
+  void invalidate() {
+    ++epoch_;
+    invalidated_ = ++changes_;
+  }
+  /// Counts stores and invalidations. A load remembers it when it is issued and hands it to fill().
+  [[nodiscard]] uint64_t changes() const { return changes_; }
 
   /// Bytes of [address, address + bytes) inside one line, or nullptr unless all its sectors are valid.
   const uint8_t* find(uint64_t address, uint32_t bytes) {
@@ -37,9 +43,10 @@ class L1Cache {
     return line->data.data() + address % kLine;
   }
   /// Keeps whole sectors that a load brought in. `data` points at the bytes of `line_address` (128 of them,
-  /// only the sectors in `sector_mask` are read).
-  void fill(uint64_t line_address, uint8_t sector_mask, const uint8_t* data) {
-    if (sets_ == 0) return;
+  /// only the sectors in `sector_mask` are read). Nothing is kept if since `issued` (see changes()) the cache
+  /// was invalidated or the line was written: the bytes may be older than that.
+  void fill(uint64_t line_address, uint8_t sector_mask, const uint8_t* data, uint64_t issued) {
+    if (sets_ == 0 || issued < invalidated_ || issued < written(line_address)) return;
     Line& line = allocate(line_address / kLine);
     for (uint32_t s = 0; s < 4; ++s)
       if ((sector_mask >> s & 1U) != 0)
@@ -49,11 +56,23 @@ class L1Cache {
   }
   /// Write-through: a store updates sectors that are present.
   void update(uint64_t address, const uint8_t* data, uint32_t bytes) {
+    written(address) = ++changes_;
     Line* line = lookup(address / kLine);
     if (line != nullptr) std::memcpy(line->data.data() + address % kLine, data, bytes);
   }
 
+  /// An atomic or the bulk-copy engine changes these bytes at L2: the sectors are not valid any more.
+  void drop(uint64_t address, uint64_t bytes) {
+    for (uint64_t at = address; at < address + bytes; at = (at / kLine + 1) * kLine) {
+      written(at) = ++changes_;
+      const auto piece = static_cast<uint32_t>(std::min(address + bytes, (at / kLine + 1) * kLine) - at);
+      if (Line* line = lookup(at / kLine)) line->valid &= static_cast<uint8_t>(~sectors(at, piece));
+    }
+  }
+
  private:
+  static constexpr size_t kWrittenLines = 512;
+
   struct Line {
     uint64_t tag = UINT64_MAX;
     uint64_t epoch = 0;
@@ -90,9 +109,14 @@ class L1Cache {
     return *victim;
   }
 
+  /// Value of changes_ at the last store to the line, or to one that shares its entry.
+  uint64_t& written(uint64_t address) { return written_[address / kLine % kWrittenLines]; }
+
   uint64_t sets_ = 0;
   uint64_t epoch_ = 1;
   uint64_t clock_ = 0;
+  uint64_t changes_ = 0, invalidated_ = 0;
+  std::vector<uint64_t> written_ = std::vector<uint64_t>(kWrittenLines);
   std::vector<Line> lines_;
 };
 

@@ -242,6 +242,7 @@ void Sm::bulk_finished(BulkCopy& copy, int64_t cycle) {
     mbarrier_update(*copy.mbarrier_cta, copy.mbarrier_offset, 0, -static_cast<int32_t>(copy.bytes), false,
                     cycle);
   } else {
+    l1_.drop(copy.global_address, copy.bytes);  // the thread sees them once its group is done
     Warp& warp = *copy.warp;
     BulkGroups& groups = groups_of(warp, copy.lane);
     if (copy.group == groups.first_group + groups.committed.size()) {

@@ -36,6 +36,7 @@ struct WarpTransaction final : models::Transaction {
   Fragment* fragment = nullptr;
   uint32_t fragment_token = 0;
   uint64_t store_epoch = 0;
+  uint64_t l1_changes = 0;        ///< of L1 when it was issued
   uint64_t base = 0;              ///< address of the first lane (or of the chunk)
   models::Picoseconds sampled{};  ///< when the (last) part was performed
   BulkCopy* bulk = nullptr;
