@@ -630,6 +630,9 @@ void Sm::access_home(Fragment& fragment, const ExecOp& exec, const Op& op, uint3
   if (transaction.kind == AccessKind::atomic || transaction.kind == AccessKind::reduction)
     for (uint32_t m = mask; m != 0; m &= m - 1) l1_.drop(address[std::countr_zero(m)], lane_bytes);
   transaction.l1_changes = l1_.changes();
+  if (transaction.kind == AccessKind::atomic || transaction.kind == AccessKind::reduction)
+    for (uint32_t m = mask; m != 0; m &= m - 1) l1_.drop(address[std::countr_zero(m)], lane_bytes);
+  transaction.l1_changes = l1_.changes();
   transaction.tracked_store = transaction.posted;
   transaction.window_bytes = 0;
   if (transaction.posted) {
@@ -734,7 +737,7 @@ void Sm::transaction_completed(WarpTransaction& transaction, Picoseconds now) {
           std::memcpy(line + s * kSectorBytes, sector, kSectorBytes);
           sector += kSectorBytes;
         }
-        l1_.fill(transaction.parts[p].line, transaction.parts[p].sector_mask, line);
+        l1_.fill(transaction.parts[p].line, transaction.parts[p].sector_mask, line, transaction.l1_changes);
       }
     }
     scatter(warp, transaction.row_base, *transaction.op, transaction.mask, transaction.lane_bytes,
