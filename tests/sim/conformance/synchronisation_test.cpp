@@ -115,6 +115,29 @@ TEST_CASE("conformance: atomics on vectors", "[conformance]") {
   check_equal(device.download(before), quads, 4);
 }
 
+TEST_CASE("conformance: atomics on pairs and vectors of 16-bit floats", "[conformance]") {
+  CudaDevice device("atomics");
+  const auto halves = device.zeros<uint16_t>(4), bfloats = device.zeros<uint16_t>(4);
+  const auto rows = device.zeros<uint16_t>(16);
+  device.run("narrow_atomics", {{1}, {32}}, halves, bfloats, rows);
+  // Sums over 16 lanes each, all exact: 256 = 2^8 and 272 = 1.0625 * 2^8 in half, 4 = 2^2; 16, 240, 256 in
+  // bfloat16; 16 = 2^4 and 32 = 2^5 in half.
+  check_equal(device.download(halves), {0x5C00, 0x4400, 0x5C40, 0x4400});
+  check_equal(device.download(bfloats), {0x4180, 0x4370, 0x4180, 0x4380});
+  std::vector<uint16_t> expected;
+  for (size_t i = 0; i < 16; ++i) expected.push_back(i % 2 == 0 ? 0x4C00 : 0x5000);
+  check_equal(device.download(rows), expected);
+}
+
+TEST_CASE("conformance: float atomics flush subnormal numbers on global memory only", "[conformance]") {
+  CudaDevice device("atomics");
+  const auto global = device.upload(std::vector<float>{1e-39F});
+  const auto out = device.zeros<float>(1);
+  device.run("subnormals", {{1}, {32}}, global, out, 1e-40F);
+  CHECK(device.download(global)[0] == 0.0F);
+  CHECK(device.download(out)[0] == 2 * 1e-40F);
+}
+
 TEST_CASE("conformance: reducing barriers, tree sums, early exits", "[conformance]") {
   CudaDevice device("barriers");
   std::vector<int> in = small_integers(192, 20, 100);

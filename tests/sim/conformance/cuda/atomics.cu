@@ -1,6 +1,8 @@
 // Atomics on global and shared memory, and what programmers build from them.
 #include <cstdint>
 
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
 #include <cuda/atomic>
 
 // Results that do not depend on the order in which threads come.
@@ -122,4 +124,28 @@ extern "C" __global__ void vector_atomics(float2* pairs, float4* quads, float4* 
   atomicAdd(&pairs[threadIdx.x & 3], make_float2(1, 0.5F));
   const float4 old = atomicAdd(&quads[threadIdx.x], make_float4(1, 2, 3, 4));
   before[threadIdx.x] = old;
+}
+
+// Pairs of 16-bit floats in one word, and vectors of them; halves[i] and bfloats[i] get lane + 1 added per
+// lane.
+extern "C" __global__ void narrow_atomics(__half2* halves, __nv_bfloat162* bfloats, uint4* rows) {
+  const int lane = static_cast<int>(threadIdx.x);
+  atomicAdd(&halves[lane & 1], __floats2half2_rn(static_cast<float>(lane + 1), 0.25F));
+  atomicAdd(&bfloats[lane & 1], __floats2bfloat162_rn(1, static_cast<float>(lane)));
+  const __half2 h = __floats2half2_rn(1, 2);
+  const uint32_t bits = *reinterpret_cast<const uint32_t*>(&h);
+  asm volatile("red.global.add.noftz.v4.f16x2 [%0], {%1, %1, %1, %1};" ::"l"(&rows[lane & 1]), "r"(bits)
+               : "memory");
+}
+
+// On global memory add.f32 takes subnormal numbers for zero, on shared memory it does not.
+extern "C" __global__ void subnormals(float* global, float* out, float small) {
+  __shared__ float shared;
+  shared = small;
+  __syncwarp();
+  if (threadIdx.x == 0) {
+    atomicAdd(global, small);
+    atomicAdd(&shared, small);
+    out[0] = shared;
+  }
 }
