@@ -91,6 +91,7 @@ void add_sm(std::vector<Parameter>& table) {
   add(row<kSm, &P::lsu_interval_clk>("sm.lsu_interval_clk", cycles, {0, 1000}));
   add(row<kSm, &P::lsu_bytes_per_clk>("sm.lsu_bytes_per_clk", bytes_per_cycle, {1, 1e6}));
   add(row<kSm, &P::l1_return_bytes_per_clk>("sm.l1_return_bytes_per_clk", bytes_per_cycle, {1, 1e6}));
+  add(row<kSm, &P::store_port_bytes_per_clk>("sm.store_port_bytes_per_clk", bytes_per_cycle, {1, 1e6}));
   add(row<kSm, &P::outstanding_load_lines>("sm.outstanding_load_lines", count, {1, 1 << 20}));
   add(row<kSm, &P::remote_store_window_bytes>("sm.remote_store_window_bytes", bytes, {4096, kMany}));
   add(row<kSm, &P::local_store_window_bytes>("sm.local_store_window_bytes", bytes, {4096, kMany}));

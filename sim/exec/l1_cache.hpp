@@ -42,6 +42,29 @@ class L1Cache {
     line->used = ++clock_;
     return line->data.data() + address % kLine;
   }
+  /// As find, for a range over several lines: copies to `out` if every byte is there.
+  bool read(uint64_t address, uint32_t bytes, uint8_t* out) {
+    while (bytes != 0) {
+      const auto piece = static_cast<uint32_t>(std::min<uint64_t>(bytes, kLine - address % kLine));
+      const uint8_t* found = find(address, piece);
+      if (found == nullptr) return false;
+      std::memcpy(out, found, piece);
+      address += piece;
+      out += piece;
+      bytes -= piece;
+    }
+    return true;
+  }
+  /// As update, for a range over several lines.
+  void write(uint64_t address, const uint8_t* data, uint32_t bytes) {
+    while (bytes != 0) {
+      const auto piece = static_cast<uint32_t>(std::min<uint64_t>(bytes, kLine - address % kLine));
+      update(address, data, piece);
+      address += piece;
+      data += piece;
+      bytes -= piece;
+    }
+  }
   /// Keeps whole sectors that a load brought in. `data` points at the bytes of `line_address` (128 of them,
   /// only the sectors in `sector_mask` are read). Nothing is kept if since `issued` (see changes()) the cache
   /// was invalidated or the line was written: the bytes may be older than that.

@@ -175,7 +175,9 @@ class Sm {
   SlotCalendar lsu_;
   uint32_t outstanding_lines_ = 0, remote_store_bytes_ = 0, local_store_bytes_ = 0;
   std::array<std::deque<Fragment*>, 3> window_waiters_;  ///< by Room: loads, local stores, remote stores
-  int64_t tma_free_ = 0;
+  double store_port_free_ = 0;  ///< cycle at which the port to the crossbar has taken all stores so far
+  int64_t tma_free_ = 0;        ///< the bulk engine takes its next command
+  std::array<int64_t, 2> tma_width_free_{};  ///< its bytes: loads, stores
   std::deque<Fragment> fragments_;
   std::vector<uint32_t> free_fragments_;
   std::deque<Join> joins_;

@@ -128,7 +128,8 @@ bool Sm::bulk_copy(Fragment& fragment, const Op& op, uint32_t mask, int64_t cycl
       ++groups.open_writes;
       copy.group = groups.first_group + groups.committed.size();
     }
-    // The engine takes one command after another; its chunks leave at its width.
+    // The engine takes one command after another; the bytes then move at the width of their direction, beside
+    // the commands that follow.
     const uint32_t issue = to_global ? parameters_.tma_store_issue_clk : parameters_.tma_load_issue_clk;
     int64_t leave = std::max(cycle, tma_free_) + issue;
     tma_free_ = leave;
@@ -152,16 +153,17 @@ bool Sm::bulk_copy(Fragment& fragment, const Op& op, uint32_t mask, int64_t cycl
       return false;
     }
     if (to_global) leave += parameters_.tma_latency_clk;
+    int64_t& width_free = tma_width_free_[to_global ? 1 : 0];
+    leave = std::max(leave, width_free);
     for (uint32_t offset = 0; offset < bytes;) {
       const auto chunk = static_cast<uint32_t>(std::min<uint64_t>(
           bytes - offset, WarpTransaction::kDataBytes - (copy.global_address + offset) % kLineBytes));
       ++copy.chunks_left;
       send_chunk(copy, offset, chunk, leave);
-      const auto width = static_cast<int64_t>(static_cast<double>(chunk) / parameters_.tma_bytes_per_clk);
-      leave += width;
-      tma_free_ += width;
+      leave += static_cast<int64_t>(static_cast<double>(chunk) / parameters_.tma_bytes_per_clk);
       offset += chunk;
     }
+    width_free = leave;
     if (bytes == 0) bulk_finished(copy, leave);
   }
   ++fragment.pc;

@@ -28,6 +28,17 @@ bool is_run(uint32_t mask) {
   return (low & (low + 1)) == 0;
 }
 
+/// The active lanes are neighbours and so are their bytes, in order.
+bool is_contiguous(uint32_t mask, const uint64_t* address, uint32_t lane_bytes) {
+  if (!is_run(mask)) return false;
+  const auto first = static_cast<uint32_t>(std::countr_zero(mask));
+  const auto lanes = static_cast<uint32_t>(std::popcount(mask));
+  uint64_t different = 0;
+  for (uint32_t lane = 1; lane < lanes; ++lane)
+    different |= address[first + lane] ^ (address[first] + uint64_t{lane} * lane_bytes);
+  return different == 0;
+}
+
 bool acquires(const Op& op) {
   const Order order = op.modifiers.order;
   return order == Order::acquire || order == Order::acq_rel || order == Order::sc;
@@ -487,6 +498,7 @@ bool Sm::access_device(Fragment& fragment, const ExecOp& exec, const Op& op, uin
       return false;
     }
   }
+  const bool contiguous = is_contiguous(mask, address, lane_bytes);
   const bool load = exec.kind == ExecKind::load;
   const bool store = exec.kind == ExecKind::store || exec.kind == ExecKind::reduction;
   const Order order = op.modifiers.order;
@@ -496,11 +508,14 @@ bool Sm::access_device(Fragment& fragment, const ExecOp& exec, const Op& op, uin
   if (cached && one_home) {
     alignas(16) uint8_t data[512];
     bool hit = true;
-    for (uint32_t m = mask; m != 0 && hit; m &= m - 1) {
-      const int lane = std::countr_zero(m);
-      const uint8_t* bytes = l1_.find(address[lane], lane_bytes);
-      hit = bytes != nullptr;
-      if (hit) std::memcpy(data + static_cast<size_t>(lane) * lane_bytes, bytes, lane_bytes);
+    if (contiguous) {
+      const auto lane = static_cast<size_t>(std::countr_zero(mask));
+      hit = l1_.read(address[lane], static_cast<uint32_t>(std::popcount(mask)) * lane_bytes,
+                     data + lane * lane_bytes);
+    }
+    for (uint32_t m = mask; m != 0 && hit && !contiguous; m &= m - 1) {
+      const auto lane = static_cast<size_t>(std::countr_zero(m));
+      hit = l1_.read(address[lane], lane_bytes, data + lane * lane_bytes);
     }
     if (hit) {
       const int64_t start =
@@ -630,9 +645,6 @@ void Sm::access_home(Fragment& fragment, const ExecOp& exec, const Op& op, uint3
   if (transaction.kind == AccessKind::atomic || transaction.kind == AccessKind::reduction)
     for (uint32_t m = mask; m != 0; m &= m - 1) l1_.drop(address[std::countr_zero(m)], lane_bytes);
   transaction.l1_changes = l1_.changes();
-  if (transaction.kind == AccessKind::atomic || transaction.kind == AccessKind::reduction)
-    for (uint32_t m = mask; m != 0; m &= m - 1) l1_.drop(address[std::countr_zero(m)], lane_bytes);
-  transaction.l1_changes = l1_.changes();
   transaction.tracked_store = transaction.posted;
   transaction.window_bytes = 0;
   if (transaction.posted) {
@@ -640,6 +652,12 @@ void Sm::access_home(Fragment& fragment, const ExecOp& exec, const Op& op, uint3
     transaction.window_bytes = static_cast<uint32_t>(std::popcount(mask)) * lane_bytes;
     (transaction.remote() || transaction.host_memory ? remote_store_bytes_ : local_store_bytes_) +=
         transaction.window_bytes;
+    uint32_t sectors = 0;
+    for (uint32_t p = 0; p < transaction.part_count; ++p)
+      sectors += static_cast<uint32_t>(std::popcount(transaction.parts[p].sector_mask));
+    store_port_free_ = std::max(store_port_free_, static_cast<double>(cycle)) +
+                       sectors * kSectorBytes / parameters_.store_port_bytes_per_clk;
+    cycle = static_cast<int64_t>(store_port_free_);
   } else {
     outstanding_lines_ += transaction.part_count;
   }
@@ -664,9 +682,7 @@ bool Sm::build_parts(WarpTransaction& transaction) const {
   const auto first = static_cast<uint32_t>(std::countr_zero(mask));
   const auto lanes = static_cast<uint32_t>(std::popcount(mask));
   transaction.part_count = 0;
-  bool contiguous = is_run(mask);
-  for (uint32_t lane = first; contiguous && lane < first + lanes; ++lane)
-    contiguous = transaction.address[lane] == transaction.base + uint64_t{lane - first} * lane_bytes;
+  const bool contiguous = is_contiguous(mask, transaction.address.data(), lane_bytes);
   if (contiguous) {
     transaction.contiguous = true;
     const uint64_t begin = transaction.base;
