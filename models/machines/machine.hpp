@@ -64,7 +64,7 @@ struct SmParameters {
   double lsu_bytes_per_clk = 128;         ///< address/data width of the LSU (16 B x 32 lanes takes 4 cycles)
   double l1_return_bytes_per_clk = 64;    ///< fill/return path of L2 data into the SM
   uint32_t outstanding_load_lines = 512;  ///< lines in flight towards L2 or NVLink per SM
-  double store_port_bytes_per_clk = 19.4;      ///< store data from the load/store unit into the crossbar
+  double store_port_bytes_per_clk = 25;   ///< store data from the load/store unit into the crossbar
   uint32_t remote_store_window_bytes = 65536;  ///< unacknowledged remote stores per SM
   uint32_t local_store_window_bytes = 131072;  ///< unacknowledged local stores per SM
   uint32_t tma_load_issue_clk = 22, tma_store_issue_clk = 75, tma_latency_clk = 475;

@@ -1,6 +1,7 @@
 // Source of nvcc_calls.ptx: nvcc -ptx -arch=sm_90a nvcc_calls.cu -o nvcc_calls.ptx (nvcc 13.0).
-// One kernel with what the linker and the call ABI have to cope with: recursion, a struct by value, an indirect call
-// through a table, static and dynamic shared memory, a constant, an indexed kernel parameter, a spin with a time-out.
+// One kernel with what the linker and the call ABI have to cope with: recursion, a struct by value, an
+// indirect call through a table, static and dynamic shared memory, a constant, an indexed kernel parameter, a
+// spin with a time-out.
 #include <cstdio>
 
 __device__ __forceinline__ int load_acquire(const int* p) {
