@@ -46,6 +46,10 @@ constexpr InstructionForm kForms[] = {
     {"szext", Opcode::szext, "shift:wrap|clamp type:u32|s32", "=T, T, u32", {76, 70}},
     {"dp4a", Opcode::dp4a, "type:u32|s32 stype:u32|s32", "=b32, b32, b32, b32", {50, 61}},
     {"dp2a", Opcode::dp2a, "half:lo|hi type:u32|s32 stype:u32|s32", "=b32, b32, b32, b32", {50, 61}},
+    // Of the video instructions the two that compilers emit on sm_90 (CUDA's __vabsdiff and __vsad
+    // functions).
+    {"vabsdiff2", Opcode::vabsdiff2, "type:u32 stype:u32 word:u32 op?:add", "=T, T, T, T", {30, 30}},
+    {"vabsdiff4", Opcode::vabsdiff4, "type:u32 stype:u32 word:u32 op?:add", "=T, T, T, T", {30, 30}},
 };
 
 }  // namespace

@@ -40,6 +40,8 @@ enum class Opcode : uint16_t {
   fns,
   dp4a,
   dp2a,
+  vabsdiff2,
+  vabsdiff4,
   bmsk,
   szext,
   and_op,

@@ -225,7 +225,7 @@ TEST_CASE("conformance: bits of 64, bytes of 32", "[conformance]") {
   check_equal(device.download(out), expected, 6);
 
   const auto x = integers<uint32_t>(128, 3), y = integers<uint32_t>(128, 4);
-  const auto words = device.zeros<uint32_t>(8 * 128);
+  const auto words = device.zeros<uint32_t>(12 * 128);
   device.run("bytes", {{1}, {128}}, device.upload(x), device.upload(y), words);
   std::vector<uint32_t> bytewise;
   for (size_t i = 0; i < 128; ++i) {
@@ -244,15 +244,23 @@ TEST_CASE("conformance: bits of 64, bytes of 32", "[conformance]") {
     bytewise.push_back(each([](int p, int q) { return std::max(p, q); }));
     bytewise.push_back(each([](int p, int q) { return p > q ? 0xFF : 0; }));
     bytewise.push_back(each([](int p, int q) { return std::min(p + q, 255); }));
-    uint32_t halves = 0;
-    for (uint32_t k = 0; k < 32; k += 16)
-      halves |= uint32_t{static_cast<uint16_t>(
-                    std::min(static_cast<int16_t>(x[i] >> k), static_cast<int16_t>(y[i] >> k)))}
-                << k;
-    bytewise.push_back(halves);
+    const auto signed_half = [](uint32_t word, uint32_t k) { return int{static_cast<int16_t>(word >> k)}; };
+    uint32_t least = 0, sums = 0, byte_distance = 0, half_distance = 0;
+    for (uint32_t k = 0; k < 32; k += 16) {
+      const int p = signed_half(x[i], k), q = signed_half(y[i], k);
+      least |= uint32_t{static_cast<uint16_t>(std::min(p, q))} << k;
+      sums |= uint32_t{static_cast<uint16_t>(std::clamp(p + q, -32768, 32767))} << k;
+      half_distance += static_cast<uint32_t>(std::abs((p & 0xFFFF) - (q & 0xFFFF)));
+    }
+    each([&](int p, int q) { return byte_distance += static_cast<uint32_t>(std::abs(p - q)); });
+    bytewise.push_back(least);
     bytewise.push_back(each([](int p, int q) { return (p + q + 1) / 2; }));
+    bytewise.push_back(byte_distance);
+    bytewise.push_back(half_distance);
+    bytewise.push_back(sums);
+    bytewise.push_back(each([](int p, int) { return std::abs(static_cast<int8_t>(p)); }));
   }
-  check_equal(device.download(words), bytewise, 8);
+  check_equal(device.download(words), bytewise, 12);
 }
 
 TEST_CASE("conformance: shared memory, static and dynamic", "[conformance]") {

@@ -42,7 +42,7 @@ extern "C" __global__ void bits64(const uint64_t* a, uint64_t* out) {
 extern "C" __global__ void bytes(const uint32_t* a, const uint32_t* b, uint32_t* out) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   const uint32_t x = a[i], y = b[i];
-  uint32_t* to = out + 8 * i;
+  uint32_t* to = out + 12 * i;
   to[0] = __vadd4(x, y);
   to[1] = __vsub4(x, y);
   to[2] = __vabsdiffu4(x, y);
@@ -51,4 +51,8 @@ extern "C" __global__ void bytes(const uint32_t* a, const uint32_t* b, uint32_t*
   to[5] = __vaddus4(x, y);
   to[6] = __vmins2(x, y);
   to[7] = __vavgu4(x, y);
+  to[8] = __vsadu4(x, y);
+  to[9] = __vsadu2(x, y);
+  to[10] = __vaddss2(x, y);
+  to[11] = __vabs4(x);
 }
