@@ -112,30 +112,34 @@ NEXT:
 }
 
 TEST_CASE("memory model: a release waits for the acknowledgements of earlier remote stores", "[sim]") {
-  // time of a st.release.sys behind n remote stores of 512 bytes each
+  // time of a st.release.sys behind n remote stores of 16 bytes by every thread of the CTA
   const std::string body = R"(
   mul.wide.u32 %rd5, %r0, 16; add.u64 %rd3, %rd0, %rd5;
   mov.u32 %r2, 0;
+  mov.u32 %r4, %ntid.x;
   cvt.u32.u64 %r3, %rd2;
 LOOP:
   setp.ge.u32 %p1, %r2, %r3;
   @%p1 bra DONE;
   st.global.v4.u32 [%rd3], {%r2, %r2, %r2, %r2};
-  add.u64 %rd3, %rd3, 512;
+  mad.wide.u32 %rd3, %r4, 16, %rd3;
   add.u32 %r2, %r2, 1;
   bra LOOP;
 DONE:
+  bar.sync 0;
+  setp.ne.u32 %p2, %r0, 0;
+  @%p2 exit;
   mov.u64 %rd6, %clock64;
-  st.release.sys.global.u32 [%rd0+65536], 1;
+  st.release.sys.global.u32 [%rd0+131072], 1;
   mov.u64 %rd7, %clock64;
   sub.u64 %rd8, %rd7, %rd6;
   st.global.u64 [%rd1], %rd8;
 )";
-  const auto cycles = [&](uint64_t stores) {
+  const auto cycles = [&](uint32_t threads, uint64_t stores) {
     Bench bench(entry("k", 3, body), 2);
-    const auto target = bench.allocate(1 << 17, 1);
+    const auto target = bench.allocate(1 << 18, 1);
     const auto out = bench.allocate(8);
-    bench.launch("k", {target, out, stores});
+    bench.launch("k", {target, out, stores}, {.block = {threads, 1, 1}});
     bench.run();
     return bench.read<uint64_t>(out, 1)[0];
   };
@@ -144,10 +148,10 @@ DONE:
   const double one_way_ns =
       link.egress_latency_ns + 2 * link.link_latency_ns + link.switch_latency_ns + link.ingress_latency_ns;
   const double round_trip_clk = 2 * one_way_ns * machine.sm.clock_hz * 1e-9;
-  const uint64_t none = cycles(0);
-  const uint64_t one = cycles(1);
-  const uint64_t many = cycles(80);
-  CHECK(static_cast<double>(none) < round_trip_clk);
-  CHECK(static_cast<double>(one) > round_trip_clk * 0.9);
-  CHECK(many > one);
+  const auto none = static_cast<double>(cycles(32, 0));
+  const auto one = static_cast<double>(cycles(32, 1));
+  const auto many = static_cast<double>(cycles(512, 8));
+  CHECK(none < round_trip_clk);
+  CHECK(one > round_trip_clk * 0.9);
+  CHECK(many > one + 100);  // up to 44 KiB on the way, the links take 114 bytes a cycle
 }
