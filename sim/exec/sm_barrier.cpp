@@ -40,6 +40,7 @@ bool Sm::barrier(Fragment& fragment, const Op& op, uint32_t mask, int64_t cycle)
          lane);
     return false;
   }
+  if (mask != fragment.mask) split_around(fragment, mask, mask);  // lanes that the guard excludes do not wait
   barrier.expected = expected;
   // With a thread count whole warps arrive, whoever of their threads are left.
   barrier.arrived += expected != 0 && mask == warp.alive ? 32 : static_cast<uint32_t>(std::popcount(mask));

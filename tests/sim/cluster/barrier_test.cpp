@@ -72,6 +72,20 @@ TEST_CASE("barrier: threads that exited do not hold up the others", "[sim]") {
   for (uint32_t tid = 0; tid < 128; ++tid) CHECK(out[tid] == (tid < 70 ? 70 : 0));
 }
 
+TEST_CASE("barrier: lanes that a guard excludes do not wait, threads are counted one by one", "[sim]") {
+  const std::string body = R"(
+  .shared .align 4 .u32 value;
+  setp.lt.u32 %p1, %r0, 20;
+  setp.eq.u32 %p2, %r0, 3;
+  @%p2 st.shared.u32 [value], 8;
+  @%p1 barrier.cta.sync 0;
+  @!%p1 barrier.cta.sync 0;
+  ld.shared.u32 %r1, [value];
+)";
+  const auto out = words_of(entry("k", 1, body + std::string(kStoreR1)), 32);
+  for (uint32_t tid = 0; tid < 32; ++tid) CHECK(out[tid] == 8);
+}
+
 TEST_CASE("barrier: two named barriers at the same time do not mix", "[sim]") {
   // warps 0,1 use barrier 1; warps 2,3 barrier 2, chosen by register; the second pair is much later
   const std::string body = R"(
