@@ -4,8 +4,10 @@
 #include <cmath>
 #include <limits>
 
-// Boost.Graph's flow headers set off this warning at -O2 and above even as system headers.
+// Boost.Graph's flow headers set off this warning of GCC at -O2 and above even as system headers.
+#ifndef __clang__
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
 #include <boost/graph/adjacency_list.hpp>
 #include <boost/graph/breadth_first_search.hpp>
 #include <boost/graph/push_relabel_max_flow.hpp>

@@ -1,5 +1,7 @@
 #include "sim/study/measurement.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -90,8 +92,8 @@ std::optional<Error> check_unit(const std::string& metric, const std::string& un
     metrics.push_back(known.metric);
     if (metric != known.metric) continue;
     if (std::find(known.units.begin(), known.units.end(), unit) != known.units.end()) return std::nullopt;
-    return Error{.message = "unknown unit '" + unit + "' of metric '" + metric + "', expected " +
-                            quoted_list(known.units)};
+    return Error{.message = fmt::format("unknown unit '{}' of metric '{}', expected {}", unit, metric,
+                                        quoted_list(known.units))};
   }
   return Error{.message = "unknown metric '" + metric + "', expected one of " + quoted_list(metrics)};
 }
