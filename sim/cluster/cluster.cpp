@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cstring>
 #include <deque>
+#include <optional>
 #include <thread>
+#include <utility>
 
 #include "models/fabric/nvlink.hpp"
 #include "models/gpu/memory_system.hpp"
@@ -123,6 +125,12 @@ class ClusterImplementation final : public Cluster {
     return gpu * kStreamsPerGpu + event;
   }
   void wait(StreamId stream, EventId event) override {
+    if (stream / kStreamsPerGpu != event / kStreamsPerGpu) {
+      refused_ = Error{.message = fmt::format(
+                           "a stream of GPU {} waits for an event of GPU {}, which is not in this version",
+                           stream / kStreamsPerGpu, event / kStreamsPerGpu)};
+      return;
+    }
     streams_[stream / kStreamsPerGpu]->enqueue(
         {HostCall::Kind::wait, stream % kStreamsPerGpu, nullptr, event % kStreamsPerGpu});
   }
@@ -172,7 +180,8 @@ class ClusterImplementation final : public Cluster {
   std::deque<EnqueuedLaunch> launches_;
   LaunchId next_launch_ = 0;
   bool flush_ = false;
-  bool broken_ = false;  ///< a run ended with an error: device state is undefined
+  std::optional<Error> refused_;  ///< an enqueued call that cannot be carried out; run() returns it
+  bool broken_ = false;           ///< a run ended with an error: device state is undefined
 };
 
 // ------------------------------------------------------------------------------------------------ modules
@@ -290,6 +299,7 @@ Expected<RunReport> ClusterImplementation::run(const RunLimits& limits) {
   if (broken_)
     return Error{.message = "an earlier run of this cluster ended with an error, so its state is not defined",
                  .hint = "create a new cluster"};
+  if (refused_) return *std::exchange(refused_, std::nullopt);
   group_.park_polls = limits.park_polls;
   group_.quantum_cycles = limits.quantum_cycles;
   Picoseconds begin{};

@@ -147,6 +147,7 @@ class Cluster {
   /// cannot be resident.
   virtual Expected<LaunchId> launch(StreamId stream, LaunchConfig config) = 0;
   virtual EventId record(StreamId stream) = 0;
+  /// The event must belong to the same GPU; run() returns an Error otherwise.
   virtual void wait(StreamId stream, EventId event) = 0;
   /// Simulated time at which the work before the event was done (after run()).
   [[nodiscard]] virtual Picoseconds event_time(EventId event) const = 0;
