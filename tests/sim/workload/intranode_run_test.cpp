@@ -1,5 +1,7 @@
 // Our kernels executed on a simulated node, every result compared with what the routing and the data
 // functions say. Small, so that the rings wrap several times and every corner is reached in seconds.
+#include <unistd.h>
+
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <filesystem>
@@ -137,7 +139,8 @@ std::string replace_all(std::string text, const std::string& from, const std::st
 std::string renamed_ptx(const std::string& file, const std::string& from, const std::string& to) {
   std::ifstream in(std::string(PTXWIRE_SOURCE_DIR) + "/kernels/" + file);
   const std::string text((std::istreambuf_iterator<char>(in)), {});
-  const std::string path = std::filesystem::temp_directory_path() / ("ptxwire_renamed_" + file);
+  const std::string path =
+      std::filesystem::temp_directory_path() / ("ptxwire_renamed_" + std::to_string(getpid()) + "_" + file);
   std::ofstream(path) << replace_all(replace_all(text, from, to), "%r", "%left");
   return path;
 }

@@ -1,5 +1,7 @@
 #include "sim/workload/scenario.hpp"
 
+#include <unistd.h>
+
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
@@ -16,7 +18,8 @@ namespace {
 const std::string kScenarios = std::string(PTXWIRE_SOURCE_DIR) + "/traces/scenarios/";
 
 Expected<Scenario> load_text(const std::string& text) {
-  const std::string path = std::filesystem::temp_directory_path() / "ptxwire_scenario_test.toml";
+  const std::string path = std::filesystem::temp_directory_path() /
+                           ("ptxwire_scenario_test_" + std::to_string(getpid()) + ".toml");
   std::ofstream(path) << text;
   return load_scenario(path);
 }
