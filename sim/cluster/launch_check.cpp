@@ -3,34 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "sim/exec/device.hpp"
+#include "support/nearest.hpp"
 
 namespace ptxwire::sim {
 namespace {
-
-/// Levenshtein distance.
-size_t distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), size_t{0});
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t above = row[j];
-      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
-      diagonal = above;
-    }
-  }
-  return row[b.size()];
-}
 
 Error unknown_kernel(const ptx::Program& program, const std::string& name) {
   const ptx::ProgramFunction* nearest = nullptr;
   for (const ptx::ProgramFunction& function : program.functions)
     if (function.is_entry &&
-        (nearest == nullptr || distance(function.name, name) < distance(nearest->name, name)))
+        (nearest == nullptr || edit_distance(function.name, name) < edit_distance(nearest->name, name)))
       nearest = &function;
   return Error{.message = fmt::format("kernel '{}' is not in the program", name),
                .path = program.functions.empty() ? "" : program.functions[0].path,
