@@ -30,11 +30,16 @@ Device::~Device() = default;
 // ------------------------------------------------------------------------------------------------ grid
 // scheduler
 
+uint32_t Device::cta_registers(const models::SmParameters& sm, uint32_t warps,
+                               uint32_t registers_per_thread) {
+  const uint32_t unit = sm.register_allocation_unit;
+  return warps * ((registers_per_thread * 32 + unit - 1) / unit * unit);
+}
+
 uint32_t Device::occupancy(const models::SmParameters& sm, uint32_t threads, uint32_t registers_per_thread,
                            uint32_t shared_bytes) {
   const uint32_t warps = (threads + 31) / 32;
-  const uint32_t unit = sm.register_allocation_unit;
-  const uint32_t registers = warps * ((registers_per_thread * 32 + unit - 1) / unit * unit);
+  const uint32_t registers = cta_registers(sm, warps, registers_per_thread);
   uint32_t ctas = std::min(sm.max_ctas, sm.max_warps / warps);
   if (registers != 0) ctas = std::min(ctas, sm.registers / registers);
   return std::min(ctas, sm.shared_bytes / (shared_bytes + sm.shared_reserved_per_cta_bytes));

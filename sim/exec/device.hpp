@@ -79,6 +79,9 @@ class Device final : public models::MemoryClient {
 
   /// CTAs of the launch may be placed from now on.
   void submit(Launch& launch);
+  /// Registers a CTA takes: allocated per warp in units.
+  static uint32_t cta_registers(const models::SmParameters& sm, uint32_t warps,
+                                uint32_t registers_per_thread);
   /// CTAs of this kernel that one SM holds at once; 0 if one does not fit.
   static uint32_t occupancy(const models::SmParameters& sm, uint32_t threads, uint32_t registers_per_thread,
                             uint32_t shared_bytes);

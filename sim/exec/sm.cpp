@@ -20,8 +20,7 @@ Sm::~Sm() = default;
 bool Sm::fits(const Launch& launch) const {
   const uint32_t threads = launch.block[0] * launch.block[1] * launch.block[2];
   const uint32_t warps = (threads + 31) / 32;
-  const uint32_t unit = parameters_.register_allocation_unit;
-  const uint32_t registers = warps * ((launch.registers_per_thread * 32 + unit - 1) / unit * unit);
+  const uint32_t registers = Device::cta_registers(parameters_, warps, launch.registers_per_thread);
   return ctas_.size() < parameters_.max_ctas && used_warps_ + warps <= parameters_.max_warps &&
          used_registers_ + registers <= parameters_.registers &&
          used_shared_ + launch.shared_bytes + parameters_.shared_reserved_per_cta_bytes <=
@@ -44,9 +43,8 @@ Cta& Sm::place(Launch& launch, uint64_t linear, int64_t cycle) {
   cta.threads = launch.block[0] * launch.block[1] * launch.block[2];
   cta.threads_alive = cta.threads;
   const uint32_t warps = (cta.threads + 31) / 32;
-  const uint32_t unit = parameters_.register_allocation_unit;
   used_warps_ += warps;
-  used_registers_ += warps * ((launch.registers_per_thread * 32 + unit - 1) / unit * unit);
+  used_registers_ += Device::cta_registers(parameters_, warps, launch.registers_per_thread);
   used_shared_ += launch.shared_bytes + parameters_.shared_reserved_per_cta_bytes;
   if (ctas_.empty()) {
     l1_.resize(parameters_.l1_bytes > used_shared_ ? parameters_.l1_bytes - used_shared_ : 0);

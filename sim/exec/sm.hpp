@@ -95,7 +95,8 @@ class Sm {
   void split_around(Fragment& fragment, uint32_t executing, uint32_t mask);
   void do_return(Fragment& fragment, uint32_t mask, int64_t cycle);
   void exit_lanes(Fragment& fragment, uint32_t mask, int64_t cycle);
-  void leave_joins(Join* join, uint32_t mask, int64_t cycle);
+  /// Lanes leave the joins from `join` outwards down to call depth `min_depth`; returns the first one beyond.
+  Join* leave_joins(Join* join, uint32_t mask, uint32_t min_depth, int64_t cycle);
   bool arrive_at_join(Fragment& fragment);
   void release_waiting(Join& join, int64_t cycle);
   void set_join(Fragment& fragment, Join* join);

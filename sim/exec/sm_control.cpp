@@ -86,8 +86,8 @@ void Sm::release_waiting(Join& join, int64_t cycle) {
 
 // Lanes go away (exit, or return out of the function that holds these joins): whoever waited only for them
 // goes on.
-void Sm::leave_joins(Join* join, uint32_t mask, int64_t cycle) {
-  while (join != nullptr) {
+Join* Sm::leave_joins(Join* join, uint32_t mask, uint32_t min_depth, int64_t cycle) {
+  while (join != nullptr && join->depth >= min_depth) {
     Join* parent = join->parent;
     join->mask &= ~mask;
     if (join->waiting != nullptr && join->waiting->mask == join->mask) {
@@ -100,6 +100,7 @@ void Sm::leave_joins(Join* join, uint32_t mask, int64_t cycle) {
     }
     join = parent;
   }
+  return join;
 }
 
 // ------------------------------------------------------------------------------------------------ branches
@@ -294,19 +295,7 @@ void Sm::do_return(Fragment& fragment, uint32_t mask, int64_t cycle) {
   Warp& warp = *fragment.warp;
   const auto depth = static_cast<uint32_t>(fragment.frames.size());
   // Joins of this call do not see these lanes again.
-  Join* outer = fragment.join;
-  while (outer != nullptr && outer->depth == depth) {
-    Join* join = outer;
-    outer = join->parent;
-    join->mask &= ~mask;
-    if (join->waiting != nullptr && join->waiting->mask == join->mask) {
-      set_join(*join->waiting, outer);
-      resume(*join->waiting, cycle);
-      free_joins_.push_back(join);
-    } else if (join->mask == 0) {
-      free_joins_.push_back(join);
-    }
-  }
+  Join* outer = leave_joins(fragment.join, mask, depth, cycle);
   set_join(fragment, outer);
   const CallFrame frame = fragment.frames.back();
   fragment.frames.pop_back();
@@ -331,7 +320,7 @@ void Sm::exit_lanes(Fragment& fragment, uint32_t mask, int64_t cycle) {
   if (warp.cluster_generation ==
       cta.cluster[0]->cluster_generation)  // threads that left are not counted at all
     cta.cluster[0]->cluster_arrived -= static_cast<uint32_t>(std::popcount(warp.cluster_arrived & mask));
-  leave_joins(fragment.join, mask, cycle);
+  leave_joins(fragment.join, mask, 0, cycle);
   fragment.mask &= ~mask;
   if (fragment.mask == 0) {
     free_fragment(fragment);
@@ -356,9 +345,8 @@ void Sm::exit_lanes(Fragment& fragment, uint32_t mask, int64_t cycle) {
   if (--cta.warps_alive != 0) return;
   cta.finished = true;
   const uint32_t warps = static_cast<uint32_t>(cta.warps.size());
-  const uint32_t unit = parameters_.register_allocation_unit;
   used_warps_ -= warps;
-  used_registers_ -= warps * ((cta.launch->registers_per_thread * 32 + unit - 1) / unit * unit);
+  used_registers_ -= Device::cta_registers(parameters_, warps, cta.launch->registers_per_thread);
   used_shared_ -= cta.launch->shared_bytes + parameters_.shared_reserved_per_cta_bytes;
   for (size_t i = 0; i < ctas_.size(); ++i) {
     if (ctas_[i].get() != &cta) continue;
