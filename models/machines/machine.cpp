@@ -54,6 +54,8 @@ class FileReader {
     if (file->contains("topology")) {
       if (Expected<void> done = read_name(*file, "topology", machine_.topology); !done) return done;
       machine_.topology = relative_to_file(machine_.topology);
+      Expected<void> done = require_file(*file->get("topology"), "topology", machine_.topology);
+      if (!done) return done;
     }
     file->erase("base");
     file->erase("name");
@@ -66,11 +68,20 @@ class FileReader {
     return (std::filesystem::path(path_).parent_path() / name).lexically_normal().string();
   }
 
+  /// Named here, so missed here.
+  [[nodiscard]] Expected<void> require_file(const toml::node& node, const std::string& key,
+                                            const std::string& path) const {
+    std::error_code failed;
+    if (std::filesystem::is_regular_file(path, failed)) return {};
+    return error_at(path_, node.source(), key + ": no file '" + path + "'");
+  }
+
   Expected<void> read_base(const toml::node& node) {
     const auto name = node.value<std::string>();
     if (!node.is_string()) return error_at(path_, node.source(), "base: expected the name of a machine file");
     if (depth_ >= kMaxBaseDepth)
       return error_at(path_, node.source(), "base: files name each other in a circle");
+    if (Expected<void> done = require_file(node, "base", relative_to_file(*name)); !done) return done;
     return FileReader(machine_, relative_to_file(*name), depth_ + 1).read();
   }
 

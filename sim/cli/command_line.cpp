@@ -3,24 +3,24 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
-#include <map>
+#include <charconv>
 #include <optional>
 #include <sstream>
 #include <string_view>
 
+#include "models/machines/quantity.hpp"
 #include "support/nearest.hpp"
 
 namespace ptxwire::cli {
 namespace {
 
 constexpr std::string_view kAbout =
-    "Simulates PTX communication kernels on modelled GPU nodes: runs the kernels' own PTX, checks what they "
-    "compute,\n"
-    "and predicts how long they take and what bounds them.";
+    "Simulates PTX communication kernels on modelled GPU nodes: runs the kernels' own PTX, checks what\n"
+    "they compute, and predicts how long they take and what bounds them.";
 constexpr std::string_view kFooter =
-    "Exit codes: 0 done; 1 a wrong result, an error beyond its threshold, or errors in PTX; 2 bad input; 130 "
-    "stopped.\n"
-    "Results of check and predict are kept in ${PTXWIRE_CACHE:-.cache}/results.sqlite and not computed "
+    "Exit codes: 0 done; 1 a wrong result (run), a row beyond its threshold (check), errors in PTX\n"
+    "(lint); 2 bad input; 130 stopped.\n"
+    "Results of check and predict are kept in ${PTXWIRE_CACHE:-.cache}/results.sqlite and not computed\n"
     "twice.";
 
 constexpr std::array<std::string_view, 8> kLaterCommands = {"tune",    "sweep",    "calibrate", "diff",
@@ -32,6 +32,35 @@ constexpr std::array<LaterOption, 2> kLaterOptions = {{{"run", "--trace"}, {"che
 
 Error not_in_this_version(std::string_view what) {
   return Error{.message = "'" + std::string(what) + "' is not in this version of ptxwire"};
+}
+
+/// Refuses an empty path or pattern, which would pass for an option that was not given.
+std::string refuse_empty(const std::string& text) {
+  return text.empty() ? "expected a value, found none" : "";
+}
+
+/// Refuses what is no number of threads before the parser does so in words of its own.
+std::string refuse_thread_count(const std::string& text) {
+  constexpr uint32_t kMostThreads = 4096;
+  uint32_t threads = 0;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), threads);
+  const bool whole = failed == std::errc() && end == text.data() + text.size() && threads <= kMostThreads;
+  return whole ? "" : "expected a whole number of 0 to 4096 threads, found '" + text + "'";
+}
+
+/// "50 ms" in microseconds.
+Expected<double> simulated_us(const std::string& text) {
+  const auto refused = [&](const std::string& why) {
+    return Error{.message = "--max-time '" + text + "': " + why};
+  };
+  const Expected<models::WrittenQuantity> time = models::split_quantity(text);
+  if (!time) return refused("expected a time, as in '50 ms'");
+  const Expected<double> picoseconds = models::unit_factor(time->unit, models::Dimension::time);
+  if (!picoseconds) return refused(picoseconds.error().message);
+  constexpr double kLongest = 9e18;  // picoseconds in 64 bits
+  const double total = time->value * *picoseconds;
+  if (!(total >= 1 && total <= kLongest)) return refused("expected 1 ps to 9e6 s");
+  return total / 1e6;
 }
 
 /// The parser and the places it fills.
@@ -69,10 +98,12 @@ class Parser {
   void add_common(CLI::App* command, std::string& json, uint32_t& threads, bool& check_results) {
     command
         ->add_option("--json", json, "Write the result as JSON; '-' for standard output instead of the table")
+        ->check(refuse_empty)
         ->type_name("FILE");
     command
         ->add_option("--threads", threads,
                      "Threads of the simulation; 0: all cores. Results do not depend on it")
+        ->check(refuse_thread_count)
         ->type_name("N");
     command->add_flag_callback(
         "--no-check", [&check_results] { check_results = false; },
@@ -83,14 +114,14 @@ class Parser {
   void add_scenario(CLI::App* command, ScenarioOptions& options) {
     command->add_option("scenario", options.scenario, "Scenario file, or a name in traces/scenarios")
         ->required()
+        ->check(refuse_empty)
         ->type_name("SCENARIO");
     command->add_option("--machine", options.machine, "Machine file, or a name in models/machines")
+        ->check(refuse_empty)
         ->type_name("MACHINE");
     command
-        ->add_option("--max-time", options.max_time_us,
-                     "Stop with an error after this simulated time, as in '50 ms'")
-        ->transform(CLI::AsNumberWithUnit(std::map<std::string, double>{{"us", 1}, {"ms", 1e3}, {"s", 1e6}},
-                                          CLI::AsNumberWithUnit::UNIT_REQUIRED, "TIME"))
+        ->add_option("--max-time", max_time_, "Stop with an error after this simulated time, as in '50 ms'")
+        ->check(refuse_empty)
         ->type_name("TIME");
     add_common(command, options.json, options.threads, options.check_results);
   }
@@ -124,6 +155,7 @@ class Parser {
         app_.add_subcommand("check", "Predicted against measured, row by row, with mean errors");
     command->add_option("--suite", check_.suite, "quick, default, all, or a suite file")->type_name("SUITE");
     command->add_option("--only", check_.only, "Only rows whose id matches, as in 'h800*'")
+        ->check(refuse_empty)
         ->type_name("GLOB");
     add_common(command, check_.json, check_.threads, check_.check_results);
     add_cache(command, check_.cache);
@@ -136,7 +168,10 @@ class Parser {
 
   void add_lint() {
     CLI::App* command = app_.add_subcommand("lint", "All diagnostics of PTX files");
-    command->add_option("files", lint_.files, "PTX files")->required()->type_name("FILE...");
+    command->add_option("files", lint_.files, "PTX files")
+        ->required()
+        ->check(refuse_empty)
+        ->type_name("FILE...");
     command->add_option("--format", format_, "text or json")->type_name("FORMAT");
   }
 
@@ -189,17 +224,20 @@ class Parser {
       const std::string option(word.substr(0, word.find('=')));
       const bool looks_like_one = option.starts_with("--") && option.size() > 2;
       if (looks_like_one && command->get_option_no_throw(option) == nullptr) {
-        return unknown("option", option, option_names(*command));
+        return unknown("option", option, option_names(*command), "ptxwire " + name + " --help");
       }
+    }
+    if (name == "machine" && !command->got_subcommand("show")) {
+      return Error{.message = "expected 'machine show MACHINE'", .hint = "ptxwire machine --help"};
     }
     return Error{.message = failed.what(), .hint = "ptxwire " + name + " --help"};
   }
 
   static Error unknown(const std::string& kind, const std::string& name,
-                       const std::vector<std::string>& known) {
+                       const std::vector<std::string>& known, const std::string& help = "ptxwire --help") {
     const std::string meant = nearest(name, known);
     return Error{.message = "unknown " + kind + " '" + name + "'",
-                 .hint = meant.empty() ? "ptxwire --help" : "did you mean '" + meant + "'?"};
+                 .hint = meant.empty() ? help : "did you mean '" + meant + "'?"};
   }
 
   static std::vector<std::string> option_names(const CLI::App& app) {
@@ -213,6 +251,11 @@ class Parser {
   Expected<Invocation> result() {
     const std::string command = app_.get_subcommands().front()->get_name();
     Invocation invocation{.progress = progress_};
+    if (!max_time_.empty()) {
+      const Expected<double> us = simulated_us(max_time_);
+      if (!us) return us.error();
+      run_.options.max_time_us = predict_.options.max_time_us = *us;
+    }
     if (command == "lint") {
       if (format_ == "sarif") return not_in_this_version("lint --format sarif");
       if (format_ != "text" && format_ != "json") {
@@ -242,7 +285,7 @@ class Parser {
   CheckCommand check_;
   MachineCommand machine_;
   IsaCommand isa_;
-  std::string format_ = "text", ranks_;
+  std::string format_ = "text", ranks_, max_time_;
   bool progress_ = false;
 };
 

@@ -49,7 +49,7 @@ Expected<int> isa_command(const IsaCommand& command) {
   if (forms == 0) {
     const std::string meant = nearest(command.instruction, heads);
     return Error{.message = "no instruction '" + command.instruction + "' in the table",
-                 .hint = meant.empty() ? "" : "did you mean '" + meant + "'?"};
+                 .hint = meant.empty() ? "'ptxwire isa' lists all" : "did you mean '" + meant + "'?"};
   }
   text += '\n' + std::to_string(forms) + " forms, " + std::to_string(executed) +
           " executed; the notation is explained in ptx_frontend/isa/instruction_form.hpp\n";

@@ -6,6 +6,7 @@
 #include "sim/cli/command_line.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/interrupt.hpp"
+#include "sim/cli/output.hpp"
 
 namespace {
 
@@ -23,8 +24,8 @@ int print_error(const Error& error) {
 struct Dispatch {
   bool progress;
   Expected<int> operator()(const cli::TextCommand& command) const {
-    std::fputs(command.text.c_str(), stdout);
-    return 0;
+    const Expected<void> written = cli::write_output("", command.text, "");
+    return written ? Expected<int>(0) : written.error();
   }
   Expected<int> operator()(const cli::LintCommand& command) const { return cli::lint_command(command); }
   Expected<int> operator()(const cli::RunCommand& command) const {

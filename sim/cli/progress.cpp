@@ -42,8 +42,10 @@ void ProgressLine::update(const std::string& what, std::optional<double> seconds
 
 void ProgressLine::update_share(const std::string& what, double share) {
   const double elapsed = std::chrono::duration<double>(Clock::now() - start_).count();
+  if (!first_share_) first_share_ = share;
+  const double done = share - *first_share_;
   std::optional<double> left;
-  if (share >= kShareWorthAnEstimate) left = elapsed * (1 - share) / share;
+  if (done >= kShareWorthAnEstimate) left = elapsed * (1 - share) / done;
   update(what + ' ' + sim::share_percent(share), left);
 }
 

@@ -18,7 +18,8 @@ class ProgressLine {
 
   /// `what` says what is being done; `seconds_left` is an estimate.
   void update(const std::string& what, std::optional<double> seconds_left);
-  /// The same, from the share done of work that began with this object.
+  /// The same, from the share done. What the first share says was done before this object was there: a result
+  /// from the cache takes no time and says nothing about the rest.
   void update_share(const std::string& what, double share);
 
  private:
@@ -26,6 +27,7 @@ class ProgressLine {
   void clear();
 
   Clock::time_point start_ = Clock::now(), last_ = Clock::now();
+  std::optional<double> first_share_;
   bool terminal_ = false, enabled_ = false, shown_ = false;
 };
 

@@ -147,7 +147,7 @@ std::string check_json(const CheckReport& report) {
   for (const NotRun& row : report.not_run) {
     document["not_run"].push_back({{"id", row.id}, {"reason", row.reason}, {"failed", row.is_failure}});
   }
-  return document.dump(2, ' ', false, json::error_handler_t::replace) + '\n';
+  return json_text(document, JsonLayout::indented);
 }
 
 }  // namespace ptxwire::sim

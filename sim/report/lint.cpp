@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "ptx_frontend/frontend.hpp"
+#include "sim/study/outcome.hpp"
 
 namespace ptxwire::sim {
 namespace {
@@ -55,11 +56,6 @@ json diagnostic_json(const std::string& text, const ptx::Diagnostic& diagnostic)
 
 std::string counted(size_t count, std::string_view noun) {
   return std::to_string(count) + ' ' + std::string(noun) + (count == 1 ? "" : "s");
-}
-
-/// JSON text of a document; bytes of the user's files that are not UTF-8 are replaced, not refused.
-std::string dump(const json& document) {
-  return document.dump(2, ' ', false, json::error_handler_t::replace) + '\n';
 }
 
 }  // namespace
@@ -123,7 +119,7 @@ std::string lint_json(const std::vector<LintedFile>& files) {
     }
     document["files"].push_back(std::move(entry));
   }
-  return dump(document);
+  return json_text(document, JsonLayout::indented);
 }
 
 int lint_exit_code(const std::vector<LintedFile>& files) {

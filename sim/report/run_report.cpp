@@ -10,32 +10,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr size_t kTextColumn = 14;  // where the text of a "name  text" line starts
 constexpr size_t kShownWaits = 4;
-
-std::string line(const std::string& name, const std::string& text) {
-  std::string start = "  " + name;
-  start.resize(kTextColumn, ' ');
-  return start + wrapped(text, kTextColumn, kTextColumn);
-}
-
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
-  return text;
-}
-
-std::string result_words(const Outcome& outcome) {
-  switch (outcome.result) {
-    case ResultState::correct:
-      return "correct: every value compared";
-    case ResultState::wrong:
-      return "WRONG: " + outcome.mismatch;
-    case ResultState::unchecked:
-      return "unchecked";
-  }
-  return "unchecked";
-}
 
 std::string kernels_text(const std::vector<KernelTime>& kernels) {
   std::string text;
@@ -96,70 +71,46 @@ std::string cost_words(const Outcome& outcome) {
 
 }  // namespace
 
+std::string result_words(const Outcome& outcome) {
+  switch (outcome.result) {
+    case ResultState::correct:
+      return "correct: every value compared";
+    case ResultState::wrong:
+      return "WRONG: " + outcome.mismatch;
+    case ResultState::unchecked:
+      return "unchecked";
+  }
+  return "unchecked";
+}
+
 std::string run_text(const Outcome& outcome) {
   std::string text = outcome.scenario + "  " + joined(outcome.settings);
   text.erase(text.find_last_not_of(' ') + 1);
   text = wrapped(text, 2);
-  text += line("result", result_words(outcome));
-  text += line("time", fixed(outcome.time_us, 1) + " us on rank 0, " + fixed(outcome.time_us_max, 1) +
-                           " us on the slowest (simulated)");
-  text += line("bandwidth", fixed(outcome.logical_gb_per_s, 1) + " GB/s logical, " +
-                                fixed(outcome.wire_gb_per_s, 1) + " GB/s on NVLink");
-  text += line("bound", fixed(outcome.bound_us, 1) + " us at the full rate of the links: " +
-                            share_percent(outcome.bound_share) + " of it reached");
-  if (!outcome.kernels.empty()) text += line("kernels", kernels_text(outcome.kernels));
-  text += line("bottleneck", outcome.bottleneck.binding);
+  text += named_line("result", result_words(outcome));
+  text += named_line("time", fixed(outcome.time_us, 1) + " us on rank 0, " + fixed(outcome.time_us_max, 1) +
+                                 " us on the slowest (simulated)");
+  text += named_line("bandwidth", fixed(outcome.logical_gb_per_s, 1) + " GB/s logical, " +
+                                      fixed(outcome.wire_gb_per_s, 1) + " GB/s on NVLink");
+  text += named_line("bound", fixed(outcome.bound_us, 1) + " us at the full rate of the links: " +
+                                  share_percent(outcome.bound_share) + " of it reached");
+  if (!outcome.kernels.empty()) text += named_line("kernels", kernels_text(outcome.kernels));
+  text += named_line("bottleneck", outcome.bottleneck.binding);
   text += resources_text(outcome.bottleneck) + roles_text(outcome.bottleneck) + path_text(outcome.bottleneck);
-  return text + '\n' + line("cost", cost_words(outcome));
+  return text + '\n' + named_line("cost", cost_words(outcome));
 }
 
-std::string run_json(const Outcome& outcome) {
+nlohmann::json run_document(const Outcome& outcome) {
   json document = to_json(outcome);
   // The documented key `bottleneck` is the one-line answer; what it was read from stands beside it.
   document["bottleneck_detail"] = document["bottleneck"];
   document["bottleneck"] = outcome.bottleneck.binding;
   document["from_cache"] = outcome.from_cache;
-  return document.dump(2) + '\n';
+  return document;
 }
 
-std::string predict_text(const Prediction& prediction) {
-  const Outcome& base = prediction.base;
-  const Outcome& changed = prediction.changed;
-  Table table({{""}, {"base", Align::right}, {"changed", Align::right}, {"change", Align::right}});
-  const auto add = [&](const std::string& name, double before, double after) {
-    const std::string change = before != 0 ? signed_percent(100 * (after - before) / before) : "";
-    table.add({name, fixed(before, 1), fixed(after, 1), change});
-  };
-  add("time, us", base.time_us, changed.time_us);
-  add("slowest rank, us", base.time_us_max, changed.time_us_max);
-  add("logical GB/s", base.logical_gb_per_s, changed.logical_gb_per_s);
-  add("on NVLink, GB/s", base.wire_gb_per_s, changed.wire_gb_per_s);
-  add("share of bound, %", 100 * base.bound_share, 100 * changed.bound_share);
-  std::string text = wrapped(base.scenario + "  " + joined(base.settings), 2);
-  text += wrapped("changed to  " + joined(changed.settings), 2) + '\n' + table.text(2) + '\n';
-  text += line("bound by", "base: " + base.bottleneck.binding);
-  text += line("", "changed: " + changed.bottleneck.binding);
-  text += line("interval", "none: there is no calibration whose coverage was measured");
-  text += line("result", "base " + std::string(result_state_name(base.result)) + ", changed " +
-                             std::string(result_state_name(changed.result)));
-  if (base.from_cache || changed.from_cache) {
-    const bool both = base.from_cache && changed.from_cache;
-    text += line("cache", both ? "both taken from the cache, nothing was simulated now"
-                               : (base.from_cache ? "the base was taken from the cache"
-                                                  : "the changed run was taken from the cache"));
-  }
-  return text;
-}
-
-std::string predict_json(const Prediction& prediction) {
-  const auto optional = [](const auto& value) { return value ? json(*value) : json(nullptr); };
-  const json document = {
-      {"base", json::parse(run_json(prediction.base))},
-      {"changed", json::parse(run_json(prediction.changed))},
-      {"delta_pct", prediction.delta_pct},
-      {"interval_pct", {optional(prediction.interval_low_pct), optional(prediction.interval_high_pct)}},
-      {"in_range", optional(prediction.in_range)}};
-  return document.dump(2) + '\n';
+std::string run_json(const Outcome& outcome) {
+  return json_text(run_document(outcome), JsonLayout::indented);
 }
 
 }  // namespace ptxwire::sim

@@ -1,4 +1,4 @@
-// One simulated scenario, and a pair of them, as text for people and as JSON (schema: docs/json.md).
+// One simulated scenario as text for people and as JSON (schema: docs/json.md).
 //
 //   h800_intranode_dispatch_ep8  chunk=6
 //     result      correct: every value compared
@@ -7,18 +7,18 @@
 //     ...
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "sim/study/outcome.hpp"
-#include "sim/study/predict.hpp"
 
 namespace ptxwire::sim {
 
 std::string run_text(const Outcome& outcome);
+nlohmann::json run_document(const Outcome& outcome);
 std::string run_json(const Outcome& outcome);
 
-/// Base against changed: times, bandwidths, what bound before and after.
-std::string predict_text(const Prediction& prediction);
-std::string predict_json(const Prediction& prediction);
+/// "correct: every value compared", or "WRONG: " and the first wrong value.
+std::string result_words(const Outcome& outcome);
 
 }  // namespace ptxwire::sim

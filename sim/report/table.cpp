@@ -56,7 +56,10 @@ std::string Table::text(size_t indent) const {
   const std::vector<size_t> column_widths = widths();
   const std::string margin(indent, ' ');
   std::string text = margin + line(header(), column_widths) + '\n';
-  for (const std::vector<std::string>& row : rows_) text += margin + line(row, column_widths) + '\n';
+  for (const std::vector<std::string>& row : rows_) {
+    const std::string cells = line(row, column_widths);
+    text += (cells.empty() ? "" : margin + cells) + '\n';
+  }
   return text;
 }
 
@@ -117,6 +120,19 @@ std::string wrapped(const std::string& text, size_t indent, size_t column) {
     line_has_words = true;
   }
   return result + '\n';
+}
+
+std::string named_line(const std::string& name, const std::string& text) {
+  constexpr size_t kTextColumn = 14;
+  std::string start = "  " + name;
+  start.resize(kTextColumn, ' ');
+  return start + wrapped(text, kTextColumn, kTextColumn);
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
+  return text;
 }
 
 }  // namespace ptxwire::sim

@@ -55,4 +55,9 @@ std::string count(double value);
 /// caller has written that much already; the others are indented by `indent`. Ends in a newline.
 std::string wrapped(const std::string& text, size_t indent, size_t column = 0);
 
+/// "  name        text": a name and the text that stands for it, wrapped beside it.
+std::string named_line(const std::string& name, const std::string& text);
+/// The words with one blank between them.
+std::string joined(const std::vector<std::string>& words);
+
 }  // namespace ptxwire::sim

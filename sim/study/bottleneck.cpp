@@ -14,7 +14,7 @@ constexpr double kLeastShownShare = 0.01;
 constexpr double kBindingUse = 0.8;
 /// Share of the time that links hold packets which the switch does not take: contention at its outputs.
 constexpr std::string_view kBlocked = "nvlink blocked";
-constexpr std::array<std::string_view, 2> kRoleNames = {"even CTAs", "odd CTAs"};
+constexpr std::array<std::string_view, 2> kParityNames = {"even CTAs", "odd CTAs"};
 constexpr size_t kReasons = static_cast<size_t>(WaitReason::count);
 
 std::string percent(double share) {
@@ -24,6 +24,12 @@ std::string percent(double share) {
 }
 
 std::string label(const LaunchReport& launch) { return launch.role.empty() ? launch.kernel : launch.role; }
+
+std::string role_name(const std::string& kernel, size_t parity, const CtaRoles& known) {
+  const std::string ctas(kParityNames[parity]);
+  if (kernel != known.kernel || known.names[parity].empty()) return ctas;
+  return known.names[parity] + " (" + ctas + ')';
+}
 
 /// The last launch of each kernel on each GPU, in order of first appearance of the kernel.
 std::vector<const LaunchReport*> last_launches(const std::vector<LaunchReport>& launches) {
@@ -71,7 +77,8 @@ std::vector<WaitShare> waits_of(const WarpProfile& profile) {
 }
 
 /// Sums the profiles of one kernel over the GPUs.
-std::vector<RoleProfile> role_profiles(const std::vector<const LaunchReport*>& launches) {
+std::vector<RoleProfile> role_profiles(const std::vector<const LaunchReport*>& launches,
+                                       const CtaRoles& known) {
   std::vector<std::string> kernels;
   std::map<std::string, std::array<WarpProfile, 2>> sums;
   for (const LaunchReport* launch : launches) {
@@ -92,7 +99,7 @@ std::vector<RoleProfile> role_profiles(const std::vector<const LaunchReport*>& l
       const WarpProfile& sum = sums.at(kernel)[parity];
       if (sum.warps == 0) continue;
       roles.push_back({.kernel = kernel,
-                       .role = std::string(kRoleNames[parity]),
+                       .role = role_name(kernel, parity, known),
                        .warps = sum.warps,
                        .instructions = sum.instructions,
                        .waits = waits_of(sum)});
@@ -194,7 +201,7 @@ double own_share(const WarpProfile& profile) {
 
 /// From the role that waits most for others to the role that it waits for, to the hardware that one waits
 /// for.
-std::vector<PathStep> waits_path(const LaunchReport& launch) {
+std::vector<PathStep> waits_path(const LaunchReport& launch, const CtaRoles& known) {
   std::vector<PathStep> path;
   const size_t waiting = own_share(launch.profile[1]) <= own_share(launch.profile[0]) ? 1 : 0;
   const std::string kernel = label(launch) + " on gpu " + std::to_string(launch.gpu.value) + ", ";
@@ -203,15 +210,16 @@ std::vector<PathStep> waits_path(const LaunchReport& launch) {
   const size_t other = 1 - role;
   const WaitReason longest = longest_wait(first);
   if (is_poll(longest) && launch.profile[other].warps != 0) {
-    path.push_back({.where = kernel + std::string(kRoleNames[role]),
-                    .reason = std::string(wait_reason_name(longest)),
-                    .share = share_of(first, longest),
-                    .leads_to = "what " + std::string(kRoleNames[other]) + " of this or another GPU write"});
+    path.push_back(
+        {.where = kernel + role_name(label(launch), role, known),
+         .reason = std::string(wait_reason_name(longest)),
+         .share = share_of(first, longest),
+         .leads_to = "what " + role_name(label(launch), other, known) + " of this or another GPU write"});
     role = other;
   }
   const WarpProfile& last = launch.profile[role];
   if (const std::optional<WaitReason> hardware = longest_hardware_wait(last)) {
-    path.push_back({.where = kernel + std::string(kRoleNames[role]),
+    path.push_back({.where = kernel + role_name(label(launch), role, known),
                     .reason = std::string(wait_reason_name(*hardware)),
                     .share = share_of(last, *hardware),
                     .leads_to = std::string(meaning(*hardware))});
@@ -230,7 +238,7 @@ std::string binding_of(const std::vector<ResourceUse>& resources, const std::vec
   }
   if (path.empty()) return "nothing ran";
   const PathStep& end = path.back();
-  std::string text = end.reason + " of " + end.where + " (" + percent(end.share) + " of its warps' time)";
+  std::string text = end.reason + ": " + percent(end.share) + " of the warps' time of " + end.where;
   if (busiest != nullptr) {
     text += "; no resource is full, the busiest is " + busiest->name + " at " + percent(busiest->peak);
   }
@@ -239,13 +247,13 @@ std::string binding_of(const std::vector<ResourceUse>& resources, const std::vec
 
 }  // namespace
 
-Bottleneck find_bottleneck(const RunReport& report) {
+Bottleneck find_bottleneck(const RunReport& report, const CtaRoles& roles) {
   const std::vector<const LaunchReport*> launches = last_launches(report.launches);
-  Bottleneck bottleneck{.resources = resource_uses(report.gpus), .roles = role_profiles(launches)};
+  Bottleneck bottleneck{.resources = resource_uses(report.gpus), .roles = role_profiles(launches, roles)};
   const auto ended_last = std::max_element(
       launches.begin(), launches.end(),
       [](const LaunchReport* a, const LaunchReport* b) { return a->finished < b->finished; });
-  if (ended_last != launches.end()) bottleneck.path = waits_path(**ended_last);
+  if (ended_last != launches.end()) bottleneck.path = waits_path(**ended_last, roles);
   bottleneck.binding = binding_of(bottleneck.resources, bottleneck.path);
   return bottleneck;
 }

@@ -2,6 +2,7 @@
 // waited for.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -24,11 +25,17 @@ struct WaitShare {
   double share = 0;    ///< of the warps' time; lanes that wait for other lanes of their warp do not count
 };
 
+/// What the CTAs of one kernel do, where that is known.
+struct CtaRoles {
+  std::string kernel;                ///< LaunchConfig::role, or the kernel's name
+  std::array<std::string, 2> names;  ///< of even and of odd CTAs: "senders", "receivers"
+};
+
 /// The warps that play one part in the kernel: communication kernels split sender and receiver by even and
 /// odd CTA.
 struct RoleProfile {
   std::string kernel;  ///< LaunchConfig::role, or the kernel's name
-  std::string role;    ///< "even CTAs", "odd CTAs"
+  std::string role;    ///< "even CTAs"; with a name known "senders (even CTAs)"
   uint64_t warps = 0;  ///< over all GPUs
   uint64_t instructions = 0;
   std::vector<WaitShare> waits;  ///< the longest first; those under 1 % are left out
@@ -36,7 +43,7 @@ struct RoleProfile {
 
 /// One link of the chain of waits that ends with the last launch.
 struct PathStep {
-  std::string where;     ///< "dispatch on gpu 3, odd CTAs"
+  std::string where;     ///< "dispatch on gpu 3, receivers (odd CTAs)"
   std::string reason;    ///< wait_reason_name
   double share = 0;      ///< of that role's warp time
   std::string leads_to;  ///< what this wait says: whom or what it waits for
@@ -56,6 +63,6 @@ struct Bottleneck {
 /// A resource busy for at least 80 % of the run binds; otherwise the longest wait of the role at the chain's
 /// end does. This is a reading of sums, not a recorded critical path: it names the class that binds, not the
 /// event.
-Bottleneck find_bottleneck(const RunReport& report);
+Bottleneck find_bottleneck(const RunReport& report, const CtaRoles& roles = {});
 
 }  // namespace ptxwire::sim

@@ -39,4 +39,9 @@ nlohmann::json to_json(const Outcome& outcome);
 /// Reads it back. Error: a missing key or a wrong type.
 Expected<Outcome> outcome_from_json(std::string_view text);
 
+enum class JsonLayout : uint8_t { compact, indented };
+/// The text of any document of ours; an indented one ends in a newline. Names that the user gave may hold
+/// bytes that are not UTF-8: they are replaced, not refused.
+std::string json_text(const nlohmann::json& document, JsonLayout layout);
+
 }  // namespace ptxwire::sim

@@ -110,6 +110,12 @@ json to_json(const Outcome& outcome) {
           {"peak_rss_bytes", outcome.peak_rss_bytes}};
 }
 
+std::string json_text(const json& document, JsonLayout layout) {
+  const bool indented = layout == JsonLayout::indented;
+  return document.dump(indented ? 2 : -1, ' ', false, json::error_handler_t::replace) +
+         (indented ? "\n" : "");
+}
+
 Expected<Outcome> outcome_from_json(std::string_view text) {
   try {
     return outcome_of(json::parse(text));

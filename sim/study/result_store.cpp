@@ -104,7 +104,9 @@ Expected<void> ResultStore::put(const std::string& key, const std::string& descr
     bind(statement, 3, text);
   }
   if (!statement || sqlite3_step(statement.get()) != SQLITE_DONE) {
-    return Error{.message = "cannot store a result: " + std::string(sqlite3_errmsg(database_.get()))};
+    const char* path = sqlite3_db_filename(database_.get(), nullptr);
+    return Error{.message = "cannot store a result: " + std::string(sqlite3_errmsg(database_.get())),
+                 .path = path != nullptr ? path : ""};
   }
   return {};
 }

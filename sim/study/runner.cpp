@@ -27,8 +27,9 @@ Expected<Outcome> CachingRunner::run(const Job& job, const JobControl& control) 
   }
   Expected<Outcome> outcome = inner_.run(job, control);
   if (!outcome) return outcome;
-  const Expected<void> kept = store_->put(*key, description_of(job), to_json(*outcome).dump());
-  if (!kept) store_problem_ = kept.error().message;
+  const Expected<void> kept =
+      store_->put(*key, description_of(job), json_text(to_json(*outcome), JsonLayout::compact));
+  if (!kept) store_problem_ = kept.error().to_string();
   return outcome;
 }
 

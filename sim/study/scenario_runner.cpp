@@ -65,6 +65,8 @@ uint64_t peak_rss_bytes() {
 }
 
 Outcome outcome_of(const Job& job, const Scenario& scenario, const ScenarioResult& result) {
+  CtaRoles roles{.names = result.cta_roles};
+  if (!result.kernels.empty()) roles.kernel = result.kernels.back().role;
   return {.scenario = scenario.name,
           .settings = job.settings,
           .time_us = result.time_us,
@@ -78,7 +80,7 @@ Outcome outcome_of(const Job& job, const Scenario& scenario, const ScenarioResul
           .result = result.result,
           .mismatch = result.first_mismatch,
           .kernels = result.kernels,
-          .bottleneck = find_bottleneck(result.timed),
+          .bottleneck = find_bottleneck(result.timed, roles),
           .wall_s = result.wall_s,
           .peak_rss_bytes = peak_rss_bytes()};
 }

@@ -23,7 +23,6 @@ Expected<std::string> machine_path(const Scenario& scenario) {
     if (auto found = find_data_file("models/machines/" + file)) return found;
   }
   return Error{.message = "no such machine file or machine name: '" + scenario.machine + "'",
-               .path = scenario.path,
                .hint = "names are the files of models/machines without .toml, such as h800-node"};
 }
 
@@ -37,10 +36,24 @@ Expected<models::Machine> load_scenario_machine(const Scenario& scenario, const 
     const std::string_view text = parameter;
     const auto set = models::set_machine_parameter(*machine, text.substr(0, equals),
                                                    text.substr(std::min(equals + 1, text.size())));
-    if (!set) return set.error();
+    if (!set) {
+      Error error = set.error();
+      error.path = "setting machine." + parameter;
+      return error;
+    }
   }
   if (options.untimed) models::make_untimed(*machine);
   return machine;
+}
+
+/// Before anything is generated: rows that came in and went out must lie in the memory of a GPU.
+Expected<void> check_size(const Scenario& s, const models::Machine& machine) {
+  const uint64_t bytes = 2 * uint64_t{s.tokens} * s.row_bytes();
+  if (bytes <= machine.hbm.bytes) return {};
+  return Error{.message = "'tokens' is " + std::to_string(s.tokens) + ": input and output of " +
+                          std::to_string(bytes) + " bytes do not fit the " +
+                          std::to_string(machine.hbm.bytes) + " bytes of a GPU of '" + machine.name + "'",
+               .path = s.path};
 }
 
 RoutingShape routing_shape(const Scenario& s) {
@@ -130,6 +143,9 @@ void fill_times(ScenarioResult& result, const IntranodeNode& node, TimedRun time
     result.kernels.push_back(kernel_time(timed.report, notifies));
   result.kernels.push_back(kernel_time(timed.report, mains));
 
+  if (s.ptx.empty())
+    result.cta_roles = {"senders", "receivers"};  // kernels/src: the even CTA of a channel sends
+
   const Routing& routing = node.routing();
   result.logical_bytes = routing.received(0) * s.row_bytes();
   result.wire_bytes = (routing.received(0) - routing.count(0, 0)) * s.row_bytes();
@@ -164,6 +180,7 @@ Expected<ScenarioResult> run_scenario(const Scenario& scenario, const RunOptions
   if (const auto valid = validate(scenario); !valid) return valid.error();
   const auto machine = load_scenario_machine(scenario, options);
   if (!machine) return machine.error();
+  if (const auto fits = check_size(scenario, *machine); !fits) return fits.error();
   auto cluster = Cluster::create(*machine, scenario.ranks);
   if (!cluster) return cluster.error();
   const Routing routing(routing_shape(scenario));

@@ -2,6 +2,7 @@
 // and says how long the timed call took.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -37,8 +38,10 @@ struct ScenarioResult {
   uint64_t logical_bytes = 0, wire_bytes = 0;  ///< of rank 0
   uint64_t warp_instructions = 0, events = 0;  ///< of the whole run, all calls
   ResultState result = ResultState::unchecked;
-  std::string first_mismatch;  ///< where and what, if wrong
-  std::vector<KernelTime> kernels;
+  std::string first_mismatch;       ///< where and what, if wrong
+  std::vector<KernelTime> kernels;  ///< the main kernel last
+  std::array<std::string, 2>
+      cta_roles;      ///< what even and odd CTAs of the main kernel do; empty if it is not ours
   RunReport timed;    ///< report of the run that holds the timed call
   double wall_s = 0;  ///< host time of set-up, runs and check
 };

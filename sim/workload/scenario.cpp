@@ -1,20 +1,25 @@
 #include "sim/workload/scenario.hpp"
 
 #include <toml++/toml.h>
+#include <algorithm>
 #include <filesystem>
 
 #include "models/machines/toml_file.hpp"
 #include "sim/workload/scenario_keys.hpp"
 #include "support/data_path.hpp"
+#include "support/nearest.hpp"
 
 namespace ptxwire::sim {
 
 namespace {
 
-constexpr uint32_t kMaxRanks = 8;           ///< of the intranode kernels (kernels/src/comm.cuh)
-constexpr uint32_t kMaxTopk = 32;           ///< one lane of a warp each
-constexpr uint32_t kRowGranuleBytes = 512;  ///< 32 lanes of 16 bytes
-constexpr uint32_t kScaleGroup = 128;       ///< FP8 elements per scale factor
+constexpr uint32_t kMaxRanks = 8;            ///< of the intranode kernels (kernels/src/comm.cuh)
+constexpr uint32_t kMaxTopk = 32;            ///< one lane of a warp each
+constexpr uint32_t kRowGranuleBytes = 512;   ///< 32 lanes of 16 bytes
+constexpr uint32_t kMaxExperts = 1U << 16U;  ///< the routing draws a score per token and expert
+constexpr uint32_t kMaxCalls = 10000;        ///< the last one is timed: more only takes time
+constexpr uint32_t kMaxHidden = 1U << 20U;   ///< rows of megabytes are no rows
+constexpr uint32_t kScaleGroup = 128;        ///< FP8 elements per scale factor
 /// Half a row must fit the staging buffer of a warp beside its mbarrier (kernels/src/dispatch_d.cu).
 constexpr uint32_t kMaxBulkRowBytes = 2 * (8192 - 16);
 /// Warps of a combine receiver that add tokens (kernels/src/combine.cuh). A slot is released when all of them
@@ -52,6 +57,18 @@ Expected<void> read_machine_parameters(Scenario& scenario, const std::string& pa
   return {};
 }
 
+/// The files of traces/scenarios without folder and ending.
+std::vector<std::string> scenario_names() {
+  std::vector<std::string> names;
+  const auto folder = find_data_file("traces/scenarios");
+  if (!folder) return names;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(*folder, ignored))
+    if (entry.path().extension() == ".toml") names.push_back(entry.path().stem().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
 Error refuse(const Scenario& scenario, std::string message, std::string hint = {}) {
   return Error{.message = std::move(message), .path = scenario.path, .hint = std::move(hint)};
 }
@@ -68,6 +85,9 @@ uint64_t Scenario::row_bytes() const {
 Expected<Scenario> load_scenario(const std::string& path) {
   const auto table = models::parse_toml_file(path);
   if (!table) return table.error();
+  if (table->empty())
+    return Error{.message = "the file is empty, expected a scenario, as in 'kernel = \"intranode_dispatch\"'",
+                 .path = path};
   Scenario scenario;
   scenario.path = path;
   scenario.name = std::filesystem::path(path).stem().string();
@@ -93,9 +113,10 @@ Expected<std::string> find_scenario(const std::string& name_or_path) {
     if (!file.ends_with(".toml")) file += ".toml";
     if (auto found = find_data_file("traces/scenarios/" + file)) return found;
   }
-  return Error{.message = "no such scenario file or scenario name: " + name_or_path,
-               .path = name_or_path,
-               .hint = "names are the files of traces/scenarios without .toml"};
+  const std::string meant = nearest(name_or_path, scenario_names());
+  return Error{.message = "no scenario '" + name_or_path + "'",
+               .hint = meant.empty() ? "expected a scenario file, or the name of one in traces/scenarios"
+                                     : "did you mean '" + meant + "'?"};
 }
 
 Expected<void> apply_override(Scenario& scenario, std::string_view assignment) {
@@ -119,9 +140,9 @@ Expected<void> validate(const Scenario& s) {
     return refuse(s, "'ranks' is " + number(s.ranks) + ", the intranode kernels take 2, 4 or 8");
   if (s.sms == 0 || s.sms % 2 != 0)
     return refuse(s, "'sms' is " + number(s.sms) + ", expected an even number: a channel is two CTAs");
-  if (s.experts == 0 || s.experts % s.ranks != 0)
+  if (s.experts == 0 || s.experts % s.ranks != 0 || s.experts > kMaxExperts)
     return refuse(s, "'experts' is " + number(s.experts) + ", expected a multiple of the " + number(s.ranks) +
-                         " ranks");
+                         " ranks of at most " + number(kMaxExperts));
   if (s.topk == 0 || s.topk > kMaxTopk || s.topk > s.experts)
     return refuse(s,
                   "'topk' is " + number(s.topk) + ", expected 1 to " + number(std::min(kMaxTopk, s.experts)));
@@ -136,11 +157,14 @@ Expected<void> validate(const Scenario& s) {
                   "'ring_slots' is " + number(s.ring_slots) + ", combine with chunk " + number(s.chunk) +
                       " needs " + number(kCombineWorkers - 1 + s.chunk),
                   "a slot is released only when all 23 adding warps are past it");
-  if (s.calls == 0) return refuse(s, "'calls' is 0, expected at least 1");
+  if (s.calls == 0 || s.calls > kMaxCalls)
+    return refuse(s, "'calls' is " + number(s.calls) + ", expected 1 to " + number(kMaxCalls));
   const bool combine = s.kernel == KernelFamily::intranode_combine;
   if (combine && s.elements == ElementType::fp8)
     return refuse(s, "'elements' is fp8, but combine adds bf16 rows", "elements = \"bf16\"");
   const uint64_t payload = uint64_t{s.hidden} * (s.elements == ElementType::fp8 ? 1 : 2);
+  if (s.hidden > kMaxHidden)
+    return refuse(s, "'hidden' is " + number(s.hidden) + ", expected at most " + number(kMaxHidden));
   if (payload == 0 || payload % kRowGranuleBytes != 0)
     return refuse(s, "'hidden' is " + number(s.hidden) + ": rows of " + number(payload) +
                          " bytes, expected a multiple of " + number(kRowGranuleBytes));

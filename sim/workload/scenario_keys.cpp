@@ -26,8 +26,8 @@ Error wrong_value(const ScenarioKey& key, const ScenarioValue& value, std::strin
 
 /// Largest count: what the kernels' int parameters hold.
 constexpr double kLargestCount = std::numeric_limits<int32_t>::max();
-/// Largest integer that a double, through which numbers with units are read, holds exactly.
-constexpr double kLargestSeed = 9007199254740992.0;
+/// Largest integer that a double, through which numbers with units are read, tells from its neighbours.
+constexpr double kLargestSeed = 9007199254740991.0;
 
 Expected<void> parse_count(const ScenarioKey& key, const ScenarioValue& value, double largest, double& out) {
   const std::string expected =

@@ -7,6 +7,7 @@ class Arguments(command.CommandTest):
     def test_help_names_every_command(self):
         result = self.run_command("--help")
         self.assertEqual(result.returncode, 0)
+        self.assertLessEqual(max(map(len, result.stdout.splitlines())), 100)
         for name in ("check", "run", "predict", "lint", "machine", "isa"):
             self.assertRegex(result.stdout, rf"\n  {name} ")
         self.assertEqual(result.stderr, "")
@@ -31,6 +32,8 @@ class Arguments(command.CommandTest):
     def test_unknown_option_and_the_nearest(self):
         self.assert_one_error(self.run_command("run", "s", "--thread", "2"), "unknown option '--thread'", "'--threads'")
         self.assert_one_error(self.run_command("run", "s", "--jsno=x"), "unknown option '--jsno'", "'--json'")
+        self.assert_one_error(self.run_command("predict", "s", "--set", "a=1", "--wrong"), "ptxwire predict --help")
+        self.assert_one_error(self.run_command("machine", "shwo", "x"), "machine show MACHINE")
         self.assert_one_error(self.run_command("--verison"), "unknown option '--verison'", "'--version'")
 
     def test_commands_of_later_versions_are_refused_by_name(self):
@@ -55,10 +58,28 @@ class Arguments(command.CommandTest):
 
     def test_values_that_do_not_fit(self):
         self.assert_one_error(self.run_command("run", "s", "--threads", "many"), "many")
-        self.assert_one_error(self.run_command("run", "s", "--max-time", "5"), "--max-time")
+        self.assert_one_error(self.run_command("run", "s", "--threads", "-1"), "-1")
+        self.assert_one_error(self.run_command("run", "s", "--threads", "1.5"), "1.5")
+        self.assert_one_error(self.run_command("run", "s", "--threads", "99999999999"), "99999999999")
+        for time in ("5", "5 furlong", "-5 ms", "0 us", "us", "nan us", "inf s", "1e30 s", "ms 5"):
+            with self.subTest(time):
+                self.assert_one_error(self.run_command("run", "s", "--max-time", time), "--max-time", time)
         self.assert_one_error(self.run_command("lint", "f.ptx", "--format", "xml"), "unknown format 'xml'")
         self.assert_one_error(self.run_command("lint"), "files")
         self.assert_one_error(self.run_command("predict", "s"), "--set")
+        for option in ("--json", "--machine", "--max-time"):
+            with self.subTest(option):
+                self.assert_one_error(self.run_command("run", "s", option, ""), option)
+                self.assert_one_error(self.run_command("run", "s", option), option)
+        self.assert_one_error(self.run_command("check", "--only", ""), "--only")
+
+    def test_a_full_disk_is_reported(self):
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            for arguments in (("--help",), ("--version",), ("isa",), ("machine", "show", "h800-node")):
+                with self.subTest(arguments):
+                    result = self.run_command(*arguments, stdout=full)
+                    self.assertEqual(result.returncode, 2)
+                    self.assertIn("cannot write to standard output", result.stderr)
 
 
 if __name__ == "__main__":

@@ -96,13 +96,29 @@ class PtxFiles(command.CommandTest):
         body = "    mov.u32 %r1, 0;\nAGAIN:\n    add.u32 %r1, %r1, 1;\n    bra AGAIN;"
         self.assert_one_error(self.run_kernel(kernel(body), "--max-time", "200 us"), "200 us")
 
+    def test_a_wrong_result_is_the_exit_code_of_run_and_a_finding_of_predict(self):
+        path = self.file("bad.ptx", kernel(""))
+        result = self.run_command("run", *SMALL, "--set", f"ptx={path}", "--set", "entry=bad")
+        self.assertEqual(result.returncode, 1, result.stderr)
+        self.assertIn("WRONG: ", result.stdout)
+        base = [word.replace("--set", "--base-set") for word in SMALL[3:]]
+        result = self.run_command("predict", SMALL[0], "--base-set", "ranks=2", *base, "--set", f"ptx={path}", "--set", "entry=bad")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("base correct", result.stdout)
+        self.assertIn("changed WRONG: ", result.stdout)
+
     def test_a_trap(self):
         self.assert_one_error(self.run_kernel(kernel("    trap;")), "trap")
 
 
 class Scenarios(command.CommandTest):
     def test_no_such_scenario(self):
-        self.assert_one_error(self.run_command("run", "h800_intranode_dispatch_ep9"), "h800_intranode_dispatch_ep9")
+        self.assert_one_error(self.run_command("run", "h800_intranode_dispatch_ep9"), "'h800_intranode_dispatch_ep9'",
+                              "did you mean 'h800_intranode_dispatch_ep8'")
+        self.assert_one_error(self.run_command("run", ""), "scenario")
+        self.assert_one_error(self.run_command("run", "/dev/null"), "no scenario '/dev/null'")
+        self.assert_one_error(self.run_command("run", self.file("empty.toml", "")), "empty.toml")
+        self.assert_one_error(self.run_command("run", self.file("binary.toml", bytes(range(256)))), "binary.toml:1")
         self.assert_one_error(self.run_command("run", self.folder / "none.toml"), "none.toml")
 
     def test_unknown_key_wrong_unit_negative_size(self):
@@ -122,6 +138,14 @@ class Scenarios(command.CommandTest):
         self.assert_one_error(self.run_command("run", *SMALL, "--set", "chnuk=6"), "chnuk", "'chunk'")
         self.assert_one_error(self.run_command("run", *SMALL, "--set", "chunk"), "chunk")
         self.assert_one_error(self.run_command("run", *SMALL, "--set", "tokens=-1"), "tokens", "-1")
+        self.assert_one_error(self.run_command("run", *SMALL, "--set", "chunk="), "chunk", "a whole number of rows")
+        self.assert_one_error(self.run_command("run", *SMALL, "--set", "chunk=abc"), "chunk", "'abc'")
+        self.assert_one_error(self.run_command("run", *SMALL, "--set", "seed=9007199254740993"), "seed", "at most")
+        for key in ("tokens", "hidden", "experts", "ring_slots", "sms", "calls"):
+            with self.subTest(key):
+                self.assert_one_error(self.run_command("run", *SMALL, "--set", f"{key}=2147483136", timeout=20))
+        unit = "machine.nvlink.header_bytes=3 furlong"
+        self.assert_one_error(self.run_command("run", *SMALL, "--set", unit), "nvlink.header_bytes", "'furlong'", "KiB")
         self.assert_one_error(self.run_command("run", *SMALL, "--set", "machine.nvlink.heder_bytes=1 B"), "heder_bytes")
 
     def test_more_ranks_than_gpus(self):
@@ -153,6 +177,26 @@ class MachineFiles(command.CommandTest):
                 path = self.file("mine.toml", "\n".join([*kept[:place], line, *kept[place:]]) + "\n")
                 result = self.run_command("run", *SMALL, "--machine", path)
                 self.assert_one_error(result, f"mine.toml:{place + 1}", *words)
+
+
+    def test_files_that_a_machine_file_names(self):
+        text = (command.SOURCE / "models/machines/h800-node.toml").read_text(encoding="utf-8")
+        for key in ("base", "topology"):
+            lines = [f'{key} = "none.toml"' if old.startswith(f"{key} = ") else old for old in text.splitlines()]
+            if key == "topology":
+                lines = [f'base = "{command.SOURCE}/models/machines/gh100-gpu.toml"' if old.startswith("base = ") else old
+                         for old in lines]
+            with self.subTest(key):
+                path = self.file("mine.toml", "\n".join(lines) + "\n")
+                number = next(i for i, line in enumerate(lines) if line.startswith(f"{key} = ")) + 1
+                self.assert_one_error(self.run_command("run", *SMALL, "--machine", path), f"mine.toml:{number}", "none.toml")
+
+    def test_a_circle_of_bases_and_files_that_are_no_machine(self):
+        circle = self.file("circle.toml", 'name = "x"\nbase = "circle.toml"\n')
+        self.assert_one_error(self.run_command("run", *SMALL, "--machine", circle), "circle.toml:2", "circle")
+        for name, content in {"empty.toml": "", "binary.toml": bytes(range(256)), "text.toml": "no toml"}.items():
+            with self.subTest(name):
+                self.assert_one_error(self.run_command("run", *SMALL, "--machine", self.file(name, content)), f"{name}:1")
 
 
 class Checks(command.CommandTest):

@@ -21,9 +21,9 @@ class CommandTest(unittest.TestCase):
         self.environment = dict(os.environ, PTXWIRE_CACHE=str(self.folder / "cache"))
         self.environment.pop("PTXWIRE_DATA", None)
 
-    def run_command(self, *arguments, timeout=300):
+    def run_command(self, *arguments, timeout=300, stdout=subprocess.PIPE):
         return subprocess.run([BINARY, *map(str, arguments)], cwd=self.folder, env=self.environment, timeout=timeout,
-                              stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace")
+                              stdin=subprocess.DEVNULL, stdout=stdout, stderr=subprocess.PIPE, text=True, errors="replace")
 
     def file(self, name, content):
         path = self.folder / name

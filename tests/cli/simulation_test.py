@@ -95,6 +95,45 @@ class Simulation(command.CommandTest):
         other, _ = self.run_json(*base, "--machine", "h100-node")
         self.assertFalse(other["base"]["from_cache"])
 
+    def test_a_damaged_store_is_put_aside_and_one_that_cannot_be_written_is_a_note(self):
+        arguments = ("predict", DISPATCH, "--base-set", "ranks=2", "--base-set", "tokens=32", "--base-set", "hidden=512",
+                     "--base-set", "sms=4", "--set", "chunk=4")
+        self.file("cache/results.sqlite", b"no database" * 1000)
+        first, _ = self.run_json(*arguments)
+        self.assertFalse(first["base"]["from_cache"])
+        second, _ = self.run_json(*arguments)
+        self.assertTrue(second["base"]["from_cache"])
+        self.environment["PTXWIRE_CACHE"] = str(self.file("taken", "x"))
+        result = self.run_command(*arguments)
+        self.assertEqual(result.returncode, 0)
+        self.assertIn("note: results are not kept", result.stderr)
+
+    def test_a_closed_pipe_loses_no_result(self):
+        arguments = ("predict", DISPATCH, "--base-set", "ranks=2", "--base-set", "tokens=32", "--base-set", "hidden=512",
+                     "--base-set", "sms=4", "--set", "chunk=4")
+        process = subprocess.Popen([command.BINARY, *arguments, "--json", "-"], cwd=self.folder, env=self.environment,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        process.stdout.close()
+        process.stderr.read()
+        process.stderr.close()
+        process.wait(timeout=60)
+        document, _ = self.run_json(*arguments)
+        self.assertTrue(document["base"]["from_cache"] and document["changed"]["from_cache"])
+
+    def test_ctrl_c_in_predict_keeps_what_was_done(self):
+        small = ("--base-set", "ranks=2", "--base-set", "tokens=32", "--base-set", "hidden=512", "--base-set", "sms=4")
+        self.run_json("predict", DISPATCH, *small, "--set", "chunk=4")
+        process = subprocess.Popen([command.BINARY, "predict", DISPATCH, *small, "--set", "tokens=500000", "--json", "p.json"],
+                                   cwd=self.folder, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        time.sleep(1)
+        process.send_signal(signal.SIGINT)
+        output, errors = process.communicate(timeout=10)
+        self.assertEqual(process.returncode, 130, errors)
+        self.assertEqual(output, b"")
+        self.assertFalse((self.folder / "p.json").exists())
+        again, _ = self.run_json("predict", DISPATCH, *small, "--set", "chunk=4")
+        self.assertTrue(again["base"]["from_cache"] and again["changed"]["from_cache"])
+
     def test_ctrl_c_stops_within_a_second_and_leaves_no_file(self):
         process = subprocess.Popen([command.BINARY, "run", DISPATCH, "--json", "out.json"], cwd=self.folder,
                                    env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)

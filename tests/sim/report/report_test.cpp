@@ -1,8 +1,10 @@
 #include <catch2/catch.hpp>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "sim/report/check_report.hpp"
+#include "sim/report/predict_report.hpp"
 #include "sim/report/run_report.hpp"
 #include "sim/report/table.hpp"
 
@@ -120,6 +122,48 @@ TEST_CASE("predict report: interval and range are null without a calibration") {
   CHECK(document["in_range"].is_null());
   CHECK_THAT(predict_text(prediction), Catch::Contains("-25.0 %"));
   check_width(predict_text(prediction));
+}
+
+TEST_CASE("predict report: waits and resources before and after") {
+  Prediction prediction{.base = outcome(), .changed = outcome()};
+  prediction.base.bottleneck.roles = {
+      {"dispatch", "senders (even CTAs)", 768, 1000, {{"store window", 120, 0.6}, {"issuing", 60, 0.3}}},
+      {"notify", "even CTAs", 8, 10, {{"release or fence", 3, 0.5}}}};
+  prediction.changed.bottleneck.roles = {
+      {"dispatch",
+       "senders (even CTAs)",
+       768,
+       1000,
+       {{"issuing", 61, 0.5}, {"release or fence", 40, 0.4}, {"atomic", 1, 0.01}}}};
+  prediction.changed.bottleneck.resources = {{"nvlink egress", 0.6, 0.88}};
+  prediction.changed.bottleneck.binding = "release or fence of the senders";
+  const std::string text = predict_text(prediction);
+  const auto has_line = [&](const std::vector<std::string>& words) {
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+      std::istringstream cells(line);
+      const std::vector<std::string> found{std::istream_iterator<std::string>(cells), {}};
+      if (found == words) return true;
+    }
+    return false;
+  };
+  INFO(text);
+  CHECK(has_line({"store", "window", "120.0", "0.0", "-120.0", "us"}));
+  CHECK(has_line({"issuing", "60.0", "61.0", "+1.0", "us"}));
+  CHECK(has_line({"release", "or", "fence", "0.0", "40.0", "+40.0", "us"}));
+  CHECK(has_line({"nvlink", "egress", "93", "88", "-5", "pt"}));
+  CHECK_THAT(text, !Catch::Contains("atomic"));
+  CHECK_THAT(text, Catch::Contains("base: nvlink egress (93 %") &&
+                       Catch::Contains("changed: release or fence of the senders"));
+  check_width(text);
+}
+
+TEST_CASE("reports: bytes of the user's names that are no UTF-8 do not break JSON") {
+  Prediction prediction{.base = outcome(), .changed = outcome()};
+  prediction.changed.settings = {"ptx=\xff\xfe.ptx"};
+  CHECK(json::accept(predict_json(prediction)));
+  CHECK(json::accept(run_json(prediction.changed)));
+  CHECK(json::accept(json_text(to_json(prediction.changed), JsonLayout::compact)));
 }
 
 TEST_CASE("check report: the keys of the contract, and what is over its threshold") {

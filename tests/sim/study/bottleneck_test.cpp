@@ -58,6 +58,19 @@ TEST_CASE("bottleneck: receivers that poll lead to the senders and to what those
   CHECK_THAT(bottleneck.binding, Catch::Contains(std::string(wait_reason_name(WaitReason::release_fence))));
 }
 
+TEST_CASE("bottleneck: roles have names where the kernel is known") {
+  RunReport report;
+  report.launches = {launch(0, 100)};
+  wait(report.launches[0].profile[1], WaitReason::local_poll, 80);
+  wait(report.launches[0].profile[0], WaitReason::store_window, 50);
+  const CtaRoles roles{.kernel = "dispatch", .names = {"senders", "receivers"}};
+  const Bottleneck bottleneck = find_bottleneck(report, roles);
+  CHECK(bottleneck.roles.at(0).role == "senders (even CTAs)");
+  CHECK(bottleneck.path.at(0).where == "dispatch on gpu 0, receivers (odd CTAs)");
+  CHECK_THAT(bottleneck.path.at(0).leads_to, Catch::Contains("senders (even CTAs)"));
+  CHECK(find_bottleneck(report, {.kernel = "combine", .names = roles.names}).roles.at(0).role == "even CTAs");
+}
+
 TEST_CASE("bottleneck: a timed call repeats its kernels and the last launch counts") {
   RunReport report;
   report.launches = {launch(0, 50), launch(0, 100)};
