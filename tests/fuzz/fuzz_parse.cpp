@@ -1,5 +1,5 @@
-// Any bytes: parsing and checking end with diagnostics, never with a crash, and every diagnostic can be
-// rendered.
+// Any bytes: parsing, checking and lowering end with diagnostics or an error, never with a crash, and every
+// diagnostic can be rendered.
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -16,5 +16,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   for (const Diagnostic& diagnostic : diagnostics.list()) {
     if (render(diagnostic, module.path, *text, false).empty()) __builtin_trap();
   }
+  if (diagnostics.has_errors()) return 0;
+  const auto program = link_and_lower({&module});
+  if (!program && program.error().message.empty()) __builtin_trap();
   return 0;
 }
