@@ -2,15 +2,13 @@
 // streams.
 #pragma once
 
-#include <optional>
-
 #include "models/base/units.hpp"
 #include "models/machines/machine.hpp"
 
 namespace ptxwire::models {
 
-/// The clock of one host thread that enqueues work for one GPU. Calls are asynchronous: the thread goes on
-/// after `launch_interval_us`, the GPU learns of the launch `launch_latency_us` after the call.
+/// The rules by which calls of one host thread become kernels on one GPU. Calls are asynchronous: the thread
+/// goes on after `launch_interval_us`, the GPU learns of the launch `launch_latency_us` after the call.
 class LaunchTimer {
  public:
   explicit LaunchTimer(const HostParameters& host)
@@ -20,34 +18,25 @@ class LaunchTimer {
         event_gap_(microseconds(host.event_gap_us)),
         cooperative_extra_(microseconds(host.cooperative_extra_us)) {}
 
-  /// The host thread enqueues a kernel now. Returns the earliest start of its first CTA if nothing precedes
-  /// it.
-  Picoseconds call_launch(bool cooperative) {
-    const Picoseconds arrival = now_ + latency_ + (cooperative ? cooperative_extra_ : Picoseconds{});
-    now_ += interval_;
-    return arrival;
-  }
+  /// When the host thread makes its next call after a launch call at `call`. Event records and waits are taken
+  /// as free beside launches.
+  [[nodiscard]] Picoseconds next_call(Picoseconds call) const { return call + interval_; }
 
-  /// The host thread waits until `idle`, when the stream it synchronizes with has no work left.
-  void synchronize(Picoseconds idle) { now_ = max(now_, idle); }
+  /// When a stream that waits for an event of another stream may go on.
+  [[nodiscard]] Picoseconds after_event(Picoseconds event) const { return event + event_gap_; }
+  [[nodiscard]] Picoseconds event_gap() const { return event_gap_; }
 
-  /// Time of the host thread. Event records and waits are taken as free beside launches.
-  [[nodiscard]] Picoseconds now() const { return now_; }
-
-  /// Earliest start of a kernel that arrived at `arrival`, after the kernel before it in its stream ended and
-  /// after the kernel behind an event it waits for ended. A dependency through an event of another stream
-  /// costs event_gap_us beyond the gap of one within a stream.
-  [[nodiscard]] Picoseconds start(Picoseconds arrival, std::optional<Picoseconds> previous_end,
-                                  std::optional<Picoseconds> event) const {
-    Picoseconds earliest = arrival;
-    if (previous_end) earliest = max(earliest, *previous_end + kernel_gap_);
-    if (event) earliest = max(earliest, *event + kernel_gap_ + event_gap_);
-    return earliest;
+  /// Earliest start of a kernel launched by a call at `call`, whose stream is free at `ready`: its earlier work
+  /// is done and the events it waits for allow it. `after_kernel`: that work has a kernel in it.
+  [[nodiscard]] Picoseconds start(Picoseconds call, Picoseconds ready, bool after_kernel,
+                                  bool cooperative) const {
+    const Picoseconds stream = after_kernel ? ready + kernel_gap_ : ready;
+    const Picoseconds earliest = max(call + latency_, stream);
+    return cooperative ? earliest + cooperative_extra_ : earliest;
   }
 
  private:
   Picoseconds latency_, interval_, kernel_gap_, event_gap_, cooperative_extra_;
-  Picoseconds now_{};
 };
 
 }  // namespace ptxwire::models

@@ -147,7 +147,9 @@ class Cluster {
   /// cannot be resident.
   virtual Expected<LaunchId> launch(StreamId stream, LaunchConfig config) = 0;
   virtual EventId record(StreamId stream) = 0;
-  /// The event must belong to the same GPU; run() returns an Error otherwise.
+  /// Later work of the stream waits until the work before the event's record is done; the event may belong to
+  /// any GPU. Of a stream, event or GPU that does not exist (also in record, synchronize, create_stream) run()
+  /// returns an Error.
   virtual void wait(StreamId stream, EventId event) = 0;
   /// Simulated time at which the work before the event was done (after run()).
   [[nodiscard]] virtual Picoseconds event_time(EventId event) const = 0;

@@ -22,10 +22,36 @@ Error unknown_kernel(const ptx::Program& program, const std::string& name) {
                                           : fmt::format("did you mean '{}'?", nearest->name)};
 }
 
+/// TPC t lies in GPC t mod gpcs (Device::place_one).
+uint32_t sms_of_gpc(const models::SmParameters& sm, uint32_t gpc) {
+  uint32_t sms = 0;
+  for (uint32_t tpc = gpc; 2 * tpc < sm.count; tpc += sm.gpcs) sms += std::min(2U, sm.count - 2 * tpc);
+  return sms;
+}
+
 }  // namespace
 
 uint32_t launch_registers(const ptx::ProgramFunction& entry) {
   return entry.registers_per_thread == 0 ? 32 : entry.registers_per_thread;
+}
+
+uint32_t dynamic_shared_offset(const ptx::ProgramFunction& entry) {
+  const uint32_t align = std::max(entry.shared_align, 16U);
+  return (entry.static_shared_bytes + align - 1) / align * align;
+}
+
+uint64_t launch_shared_bytes(const ptx::ProgramFunction& entry, uint64_t dynamic_bytes) {
+  return dynamic_bytes == 0 ? entry.static_shared_bytes : dynamic_shared_offset(entry) + dynamic_bytes;
+}
+
+uint64_t resident_ctas(const models::SmParameters& sm, uint32_t per_sm, uint32_t cluster) {
+  if (cluster <= 1) return uint64_t{per_sm} * sm.count;
+  uint64_t ctas = 0;
+  for (uint32_t gpc = 0; gpc < sm.gpcs; ++gpc) {
+    const uint32_t sms = sms_of_gpc(sm, gpc);
+    if (sms >= cluster) ctas += uint64_t{sms} * per_sm / cluster * cluster;
+  }
+  return ctas;
 }
 
 Expected<uint32_t> check_launch(const ptx::Program& program, const LaunchConfig& config,
@@ -64,7 +90,7 @@ Expected<uint32_t> check_launch(const ptx::Program& program, const LaunchConfig&
   if (config.cluster == 0 || config.cluster > 16 || config.grid.x % config.cluster != 0)
     return refuse(fmt::format("clusters of {} CTAs do not divide a grid of {} along x (1 to 16 are possible)",
                               config.cluster, config.grid.x));
-  const uint64_t shared = uint64_t{entry.static_shared_bytes} + config.dynamic_shared_bytes;
+  const uint64_t shared = launch_shared_bytes(entry, config.dynamic_shared_bytes);
   if (shared > sm.max_shared_per_cta_bytes)
     return refuse(fmt::format("{} bytes of shared memory ({} static, {} dynamic), a CTA has at most {}",
                               shared, entry.static_shared_bytes, config.dynamic_shared_bytes,
@@ -74,7 +100,9 @@ Expected<uint32_t> check_launch(const ptx::Program& program, const LaunchConfig&
   if (per_sm == 0)
     return refuse(fmt::format("a CTA does not fit into an SM: {} threads with {} registers each", threads,
                               launch_registers(entry)));
-  const uint64_t resident = uint64_t{per_sm} * sm.count;
+  const uint64_t resident = resident_ctas(sm, per_sm, config.cluster);
+  if (resident == 0)
+    return refuse(fmt::format("a cluster of {} CTAs does not fit into a GPC", config.cluster));
   if (config.cooperative && config.grid.count() > resident)
     return refuse(fmt::format("a cooperative grid of {} CTAs cannot be resident at once, {} SMs hold {}",
                               config.grid.count(), sm.count, resident),

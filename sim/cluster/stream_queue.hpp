@@ -4,11 +4,11 @@
 
 #include <cstdint>
 #include <deque>
-#include <functional>
+#include <utility>
 #include <vector>
 
 #include "models/base/logical_process.hpp"
-#include "models/machines/machine.hpp"
+#include "models/host/launch_timer.hpp"
 #include "sim/exec/device.hpp"
 
 namespace ptxwire::sim {
@@ -21,15 +21,20 @@ struct HostCall {
   uint32_t event = 0;
 };
 
-/// Timing: a launch call costs the host launch_interval; a kernel starts launch_latency after its call at the
-/// earliest, and kernel_gap after the previous kernel of its stream; work that waits for an event of another
-/// stream starts event_gap later.
+/// When things start is models::LaunchTimer's business. An event of another GPU is a message between their
+/// processes: it takes event_gap, or `hop` (the least time between two processes) if that is longer.
 class StreamQueue {
  public:
-  StreamQueue(const models::HostParameters& host, models::LogicalProcess& process, Device& device);
+  StreamQueue(const models::LaunchTimer& timer, models::Picoseconds hop, models::LogicalProcess& process,
+              Device& device);
 
   uint32_t add_stream();
   uint32_t add_event();
+  /// An event of this GPU that completes once `event` of `owner` has, for waits of streams here. Not during a
+  /// run.
+  uint32_t follow_event(StreamQueue& owner, uint32_t event);
+  [[nodiscard]] bool has_stream(uint32_t stream) const { return stream < streams_.size(); }
+  [[nodiscard]] bool has_event(uint32_t event) const { return event < events_.size(); }
   void enqueue(const HostCall& call) { calls_.push_back(call); }
   /// The host starts to work through its calls at `now`.
   void start(models::Picoseconds now);
@@ -50,12 +55,17 @@ class StreamQueue {
   struct Event {
     bool complete = false;
     models::Picoseconds time{};
+    std::vector<std::pair<StreamQueue*, uint32_t>> followers;  ///< on other GPUs
   };
   void host_step(models::Picoseconds now, uint64_t argument);
   void advance(uint32_t stream, models::Picoseconds now);
   void begin(models::Picoseconds now, uint64_t argument);
+  void complete_event(uint32_t event, models::Picoseconds time, models::Picoseconds now);
+  void followed_event(models::Picoseconds now, uint64_t argument);
+  void wake_host(models::Picoseconds now);
 
-  const models::HostParameters& host_;
+  models::LaunchTimer timer_;
+  models::Picoseconds hop_;
   models::LogicalProcess& process_;
   Device& device_;
   std::vector<Stream> streams_;
@@ -64,6 +74,7 @@ class StreamQueue {
   bool host_waiting_ = false;
   models::EventMember<StreamQueue, &StreamQueue::host_step> host_event_{*this};
   models::EventMember<StreamQueue, &StreamQueue::begin> begin_event_{*this};
+  models::EventMember<StreamQueue, &StreamQueue::followed_event> followed_event_{*this};
 };
 
 }  // namespace ptxwire::sim

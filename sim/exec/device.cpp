@@ -1,5 +1,7 @@
 #include "sim/exec/device.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -327,15 +329,25 @@ void Device::fault(Error error) {
 
 void Device::print(std::string text) { printed_.emplace_back(process_.now(), std::move(text)); }
 
-bool Device::nudge(Picoseconds now, bool clocks) {
+bool Device::nudge(Picoseconds now, const Nudge& what) {
   bool moved = false;
-  for (const std::unique_ptr<Sm>& sm : sms_) moved = sm->nudge(cycle(now), clocks) || moved;
+  for (const std::unique_ptr<Sm>& sm : sms_) {
+    if (what.clocks) {
+      moved = sm->nudge_clocks(cycle(now), cycle(now - what.parked_for)) || moved;
+    } else {
+      moved = sm->nudge_joins(cycle(now)) || moved;
+    }
+  }
   return moved;
 }
 
 std::vector<std::string> Device::waiting_report(size_t limit) const {
   std::vector<std::string> lines;
-  for (const std::unique_ptr<Sm>& sm : sms_) sm->waiting_report(lines, limit);
+  for (const Launch* launch : pending_)
+    lines.push_back(fmt::format(
+        "GPU {} kernel '{}' has {} of {} CTAs placed: the others do not fit beside what is there", id_.value,
+        launch->program->program().functions[launch->function].name, launch->next_cta, launch->ctas));
+  for (const std::unique_ptr<Sm>& sm : sms_) sm->waiting_report(lines, limit + pending_.size());
   return lines;
 }
 

@@ -42,6 +42,14 @@ struct DeviceGroup {
   }
 };
 
+/// What goes on although nothing woke it. Lanes that wait at a join for others of their warp, which may need
+/// them first (unless `clocks`: then nothing but these); or polls that read a clock and have been parked for
+/// `parked_for`, so that they see a later one.
+struct Nudge {
+  bool clocks = false;
+  models::Picoseconds parked_for{};
+};
+
 /// A kernel on its way through the grid scheduler.
 struct Launch {
   uint32_t id = 0;
@@ -117,9 +125,8 @@ class Device final : public models::MemoryClient {
   void watch(uint64_t address, uint32_t bytes, Fragment& fragment);
   void unwatch(Fragment& fragment, const std::vector<PollRead>& reads);
 
-  /// Called when nothing is in flight anywhere: lets fragments go on that wait for lanes which may need them
-  /// first, or whose polls read a clock. Returns whether anything moved.
-  bool nudge(models::Picoseconds now, bool clocks);
+  /// Lets fragments go on that look parked or stuck; see Nudge. Returns whether anything moved.
+  bool nudge(models::Picoseconds now, const Nudge& what);
   /// Who waits for what, for the deadlock report; at most `limit` lines.
   [[nodiscard]] std::vector<std::string> waiting_report(size_t limit) const;
 

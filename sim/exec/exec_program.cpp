@@ -202,8 +202,12 @@ ExecProgram::ExecProgram(std::shared_ptr<const ptx::Program> program, const mode
   for (uint32_t i = 0; i < program_->poll_loops.size(); ++i) {
     const ptx::PollLoop& loop = program_->poll_loops[i];
     if (loop.back_edge < ops_.size()) ops_[loop.back_edge].poll_loop = i;
-    for (const auto& [begin, end] : loop.body)
-      for (uint32_t pc = begin; pc < end; ++pc) ops_[pc].in_poll_loop = true;
+    for (const auto& [begin, end] : loop.body) {
+      for (uint32_t pc = begin; pc < end; ++pc) {
+        ops_[pc].in_poll_loop = true;
+        ops_[pc].only_waits = !loop.reads_clock && loop.state.empty();
+      }
+    }
   }
 }
 

@@ -62,6 +62,7 @@ struct ExecOp {
   uint8_t results = 0, predicate_results = 0;
   bool guarded = false, guard_negated = false;
   bool in_poll_loop = false;
+  bool only_waits = false;  ///< in a poll loop that reads no clock and whose turns are all alike
   uint16_t guard = 0;
   uint32_t poll_loop = UINT32_MAX;  ///< of a back edge: index into Program::poll_loops
   /// Rows in the order: `waits` sources and destinations. Wide sources count once (first row), wide

@@ -169,6 +169,20 @@ void Sm::wait(Fragment& fragment, Wait reason, int64_t cycle) {
   fragment.wait_since = cycle;
 }
 
+// Each lane may sleep from 0 to twice its time, at most 1 ms; "the implementation may reduce the sleep
+// duration for individual threads within a warp such that all sleeping threads in the warp wake up together"
+// (PTX ISA, nanosleep): all wake with the first.
+bool Sm::sleep(Fragment& fragment, const Op& op, uint32_t mask, int64_t cycle) {
+  constexpr uint64_t kLongest_ns = 1000000;
+  uint64_t ns = kLongest_ns;
+  for (uint32_t m = mask; m != 0; m &= m - 1) ns = std::min(ns, uniform_source(fragment, op.src[0], m));
+  ++fragment.pc;
+  wait(fragment, Wait::sleep, cycle);
+  const double clk = static_cast<double>(ns) * device_.clock().hertz() * 1e-9;
+  schedule(fragment, cycle + std::max<int64_t>(1, static_cast<int64_t>(clk)));
+  return false;
+}
+
 // Lanes that wait for others of their warp add nothing: what those others wait for is what holds up the warp.
 void Sm::account_wait(Fragment& fragment, int64_t cycle) {
   if (fragment.waiting && fragment.reason != Wait::reconverge)
@@ -185,47 +199,6 @@ void Sm::resume(Fragment& fragment, int64_t cycle) {
 }
 
 // ------------------------------------------------------------------------------------------------ operands
-
-LaneFrame Sm::lane_frame(const Fragment& fragment) const {
-  Warp& warp = *fragment.warp;
-  const CallFrame& frame = fragment.frames.back();
-  return {warp.rows.data() + size_t{frame.row_base} * 32, warp.predicates.data() + frame.predicate_base,
-          warp.cta->constants->narrow.data(), warp.cta->constants->wide.data(), &warp.carry};
-}
-
-const uint32_t* Sm::source32(const Fragment& fragment, const Slot& slot) const {
-  const LaneFrame frame = lane_frame(fragment);
-  return slot.kind == Slot::Kind::constant ? frame.constants32 + size_t{slot.index} * 32
-                                           : frame.rows + size_t{slot.index} * 32;
-}
-
-const uint64_t* Sm::source64(const Fragment& fragment, const Slot& slot) const {
-  const LaneFrame frame = lane_frame(fragment);
-  return slot.kind == Slot::Kind::constant
-             ? frame.constants64 + size_t{slot.index} * 32
-             : reinterpret_cast<const uint64_t*>(frame.rows + size_t{slot.index} * 32);
-}
-
-uint64_t Sm::uniform_source(const Fragment& fragment, const Slot& slot, uint32_t mask) const {
-  const int lane = std::countr_zero(mask);
-  if (slot.kind == Slot::Kind::constant || slot.rows >= 2) return source64(fragment, slot)[lane];
-  return source32(fragment, slot)[lane];
-}
-
-void Sm::write_lane(const Fragment& fragment, const Slot& slot, uint32_t lane, uint64_t value) {
-  const LaneFrame frame = lane_frame(fragment);
-  if (slot.kind == Slot::Kind::predicate) {
-    uint32_t& predicate = frame.predicates[slot.index];
-    predicate = (predicate & ~(1U << lane)) | static_cast<uint32_t>(value & 1) << lane;
-  } else if (slot.kind == Slot::Kind::reg) {
-    uint32_t* row = frame.rows + size_t{slot.index} * 32;
-    if (slot.rows >= 2) {
-      reinterpret_cast<uint64_t*>(row)[lane] = value;
-    } else {
-      row[lane] = static_cast<uint32_t>(value);
-    }
-  }
-}
 
 bool Sm::operands_ready(Fragment& fragment, const ExecOp& exec, int64_t& cycle) {
   Warp& warp = *fragment.warp;
@@ -300,7 +273,7 @@ void Sm::run(Fragment& fragment) {
         schedule(fragment, cycle);
         return;
       }
-      if (fragment.phase == 0) {  // an op that waited for room or acknowledgements has its slot already
+      if (fragment.phase == kFresh) {  // an op that waited for room or acknowledgements has its slot already
         cycle = issue.claim(cycle, exec.issue_slots);
         if (exec.pipe != kNoPipe) cycle = pipes_[warp.scheduler][exec.pipe].claim(cycle, exec.pipe_interval);
         ++fragment.executed;
@@ -365,7 +338,7 @@ bool Sm::execute(Fragment& fragment, const ExecOp& exec, const Op& op, uint32_t 
       if (!release_first(fragment, op, cycle)) return false;
       if (op.modifiers.scope != ptx::Scope::cta && op.modifiers.order != ptx::Order::release)
         l1_.invalidate();
-      fragment.phase = 0;
+      fragment.phase = kFresh;
       ++fragment.pc;
       return true;
     case ExecKind::warp_exchange:
@@ -403,21 +376,14 @@ bool Sm::execute(Fragment& fragment, const ExecOp& exec, const Op& op, uint32_t 
     case ExecKind::hint:
     case ExecKind::grid_dependency:
       break;
-    case ExecKind::nanosleep: {
-      const uint64_t ns = op.src[0].rows >= 2 ? source64(fragment, op.src[0])[std::countr_zero(mask)]
-                                              : source32(fragment, op.src[0])[std::countr_zero(mask)];
-      ++fragment.pc;
-      wait(fragment, Wait::sleep, cycle);
-      schedule(fragment, cycle + std::max<int64_t>(1, static_cast<int64_t>(static_cast<double>(ns) *
-                                                                           device_.clock().hertz() * 1e-9)));
-      return false;
-    }
+    case ExecKind::nanosleep:
+      return sleep(fragment, op, mask, cycle);
     case ExecKind::barrier:
       return barrier(fragment, op, mask, cycle);
     case ExecKind::cluster_barrier:
       return cluster_barrier(fragment, op, mask, cycle);
     case ExecKind::mbarrier:
-      mbarrier(fragment, op, mask, cycle);
+      if (!mbarrier(fragment, op, mask, cycle)) return false;
       break;
     case ExecKind::mbarrier_wait:
       return mbarrier_wait(fragment, op, mask, cycle);
@@ -441,79 +407,6 @@ bool Sm::execute(Fragment& fragment, const ExecOp& exec, const Op& op, uint32_t 
   set_results(fragment, exec, cycle + exec.latency);
   ++fragment.pc;
   return true;
-}
-
-// ------------------------------------------------------------------------------------------------ reports
-
-std::string Sm::where(const Fragment& fragment, uint32_t lane) const {
-  const Warp& warp = *fragment.warp;
-  const Cta& cta = *warp.cta;
-  const ptx::Program& program = cta.program->program();
-  const uint32_t thread = warp.index * 32 + lane;
-  const auto& block = cta.launch->block;
-  return fmt::format("kernel '{}', GPU {}, CTA ({}, {}, {}), thread ({}, {}, {})",
-                     program.functions[cta.function].name, device_.id().value, cta.id[0], cta.id[1],
-                     cta.id[2], thread % block[0], thread / block[0] % block[1],
-                     thread / block[0] / block[1]);
-}
-
-void Sm::stop(const Fragment& fragment, std::string what, uint32_t lane, std::string hint) {
-  const ptx::Program& program = fragment.warp->cta->program->program();
-  const ptx::ProgramFunction& function =
-      program.functions[fragment.frames.empty() ? fragment.warp->cta->function
-                                                : fragment.frames.back().function];
-  const uint32_t pc = std::min<uint32_t>(fragment.pc, static_cast<uint32_t>(program.code.size()) - 1);
-  device_.fault(
-      Error{.message = fmt::format("{} at '{}', {}", what, program.texts[pc], where(fragment, lane)),
-            .path = function.path,
-            .line = program.code[pc].line,
-            .column = 0,
-            .hint = std::move(hint)});
-}
-
-void Sm::waiting_report(std::vector<std::string>& lines, size_t limit) const {
-  static constexpr std::array<const char*, static_cast<size_t>(Wait::count)> kNames = {
-      "is issuing",
-      "waits for a load",
-      "waits for a remote load",
-      "polls memory",
-      "polls remote memory",
-      "polls shared memory",
-      "waits for room for stores",
-      "waits for acknowledgements",
-      "waits at barrier 0",
-      "waits at a named barrier",
-      "waits at the cluster barrier",
-      "waits for an mbarrier",
-      "waits for bulk copies",
-      "sleeps",
-      "waits for an atomic",
-      "waits for lanes of its warp"};
-  for (const std::unique_ptr<Cta>& cta : ctas_) {
-    for (const std::unique_ptr<Warp>& warp : cta->warps) {
-      for (const Fragment* fragment : warp->fragments) {
-        if (lines.size() >= limit) return;
-        const ptx::Program& program = cta->program->program();
-        const ptx::Op& op = program.code[fragment->pc];
-        std::string detail;
-        if (fragment->parked) {
-          for (const PollRead& read : fragment->poll.reads) {
-            detail += fmt::format("{} {:#x}", detail.empty() ? " at" : ",", read.address);
-            if (detail.size() > 80) break;
-          }
-        } else if (fragment->reason == Wait::named_barrier || fragment->reason == Wait::barrier) {
-          detail = fmt::format(" {} ({} of {} threads there)", fragment->wait_detail,
-                               cta->barriers[fragment->wait_detail & 15].arrived,
-                               cta->barriers[fragment->wait_detail & 15].expected);
-        }
-        lines.push_back(fmt::format(
-            "GPU {} kernel '{}' CTA {} warp {} lanes {:#x} {}{} ({}:{} '{}')", device_.id().value,
-            program.functions[cta->function].name, cta->linear, warp->index, fragment->mask,
-            kNames[static_cast<size_t>(fragment->reason)], detail,
-            program.functions[fragment->frames.back().function].path, op.line, program.texts[fragment->pc]));
-      }
-    }
-  }
 }
 
 }  // namespace ptxwire::sim

@@ -25,6 +25,7 @@ struct BulkCopy {
   bool load = false;            ///< global -> shared (else shared -> global)
   bool between_shared = false;  ///< shared::cta -> shared::cluster
   uint64_t global_address = 0;
+  uint32_t source_offset = 0;  ///< between_shared: in the issuing CTA
   uint32_t shared_offset = 0;
   Cta* shared_cta = nullptr;
   uint32_t bytes = 0;
@@ -53,7 +54,10 @@ class Sm {
   void transaction_completed(WarpTransaction& transaction, models::Picoseconds now);
   /// A watched sector was written at `now`.
   void wake_parked(Fragment& fragment, models::Picoseconds now);
-  bool nudge(int64_t cycle, bool clocks);
+  /// Lanes that wait at a join for others go on without them.
+  bool nudge_joins(int64_t cycle);
+  /// Polls that read a clock and were parked at or before `parked_since` take another turn.
+  bool nudge_clocks(int64_t cycle, int64_t parked_since);
   void waiting_report(std::vector<std::string>& lines, size_t limit) const;
   void release_cta_later(
       Cta& cta);  ///< nothing in flight names it any more: freed at the next event of this SM
@@ -71,29 +75,36 @@ class Sm {
   void set_pending(const Fragment& fragment, const ExecOp& exec, uint32_t mask, Wait reason);
   static bool waits_for_flight(const Fragment& fragment, const ExecOp& exec, int64_t& ready);
   bool execute(Fragment& fragment, const ExecOp& exec, const ptx::Op& op, uint32_t mask, int64_t cycle);
+  bool sleep(Fragment& fragment, const ptx::Op& op, uint32_t mask, int64_t cycle);
   void schedule(Fragment& fragment, int64_t cycle);
   void wait(Fragment& fragment, Wait reason, int64_t cycle);
   void resume(Fragment& fragment, int64_t cycle);
   static void account_wait(Fragment& fragment, int64_t cycle);
   Fragment& new_fragment(Warp& warp);
   void free_fragment(Fragment& fragment);
-  LaneFrame lane_frame(const Fragment& fragment) const;
-  const uint32_t* source32(const Fragment& fragment, const ptx::Slot& slot) const;
-  const uint64_t* source64(const Fragment& fragment, const ptx::Slot& slot) const;
-  uint64_t uniform_source(const Fragment& fragment, const ptx::Slot& slot, uint32_t mask) const;
-  void write_lane(const Fragment& fragment, const ptx::Slot& slot, uint32_t lane, uint64_t value);
+
+  // sm_report.cpp
   void stop(const Fragment& fragment, std::string what, uint32_t lane, std::string hint = {});
+  [[nodiscard]] static std::string wait_detail(const Fragment& fragment);
   [[nodiscard]] std::string where(const Fragment& fragment, uint32_t lane) const;
 
-  // sm_control.cpp: branches, calls, exits, joins, warp-level syncs
+  // sm_registers.cpp
+  static LaneFrame lane_frame(const Fragment& fragment);
+  static const uint32_t* source32(const Fragment& fragment, const ptx::Slot& slot);
+  static const uint64_t* source64(const Fragment& fragment, const ptx::Slot& slot);
+  static uint64_t uniform_source(const Fragment& fragment, const ptx::Slot& slot, uint32_t mask);
+  static void write_lane(const Fragment& fragment, const ptx::Slot& slot, uint32_t lane, uint64_t value);
+  static void addresses(const Fragment& fragment, const ptx::Slot& slot, int64_t offset, uint64_t* out);
+  static void gather_operands(const Fragment& fragment, const ptx::Op& op, uint32_t first_source,
+                              uint32_t mask, uint32_t lane_bytes, uint8_t* out);
+  static void scatter(Warp& warp, uint32_t row_base, const ptx::Op& op, uint32_t mask, uint32_t lane_bytes,
+                      const uint8_t* data);
+
+  // sm_control.cpp: branches, joins, exits
   void branch(Fragment& fragment, const ptx::Op& op, uint32_t taken, int64_t cycle);
   void branch_indexed(Fragment& fragment, const ptx::Op& op, uint32_t mask, int64_t cycle);
-  bool call(Fragment& fragment, const ptx::Op& op, uint32_t mask, int64_t cycle);
-  [[nodiscard]] static uint32_t place_rows(const Fragment& fragment, uint32_t function);
-  static void reserve_frame(Warp& warp, const CallFrame& frame, const ptx::ProgramFunction& callee);
   void join_at(Fragment& fragment, uint32_t pc);
   void split_around(Fragment& fragment, uint32_t executing, uint32_t mask);
-  void do_return(Fragment& fragment, uint32_t mask, int64_t cycle);
   void exit_lanes(Fragment& fragment, uint32_t mask, int64_t cycle);
   /// Lanes leave the joins from `join` outwards down to call depth `min_depth`; returns the first one beyond.
   Join* leave_joins(Join* join, uint32_t mask, uint32_t min_depth, int64_t cycle);
@@ -102,11 +113,25 @@ class Sm {
   void set_join(Fragment& fragment, Join* join);
   Join& new_join();
   Fragment& split(Fragment& fragment, uint32_t mask);
+
+  // sm_call.cpp
+  bool call(Fragment& fragment, const ptx::Op& op, uint32_t mask, int64_t cycle);
+  [[nodiscard]] static uint32_t place_rows(const Fragment& fragment, uint32_t function);
+  static void reserve_frame(Warp& warp, const CallFrame& frame, const ptx::ProgramFunction& callee);
+  void do_return(Fragment& fragment, uint32_t mask, int64_t cycle);
+
+  // sm_exchange.cpp
   bool warp_exchange(Fragment& fragment, const ExecOp& exec, const ptx::Op& op, uint32_t mask, int64_t cycle);
   void recheck_syncs(Warp& warp, int64_t cycle);
+  static void exchange(const std::vector<Fragment*>& group, const ExecOp& exec, const ptx::Op& op,
+                       uint32_t lanes);
+
+  // sm_special.cpp
   void read_special(Fragment& fragment, const ptx::Op& op, uint32_t mask, int64_t cycle);
   void convert_address(Fragment& fragment, const ptx::Op& op, uint32_t mask);
   void cluster_address(Fragment& fragment, const ptx::Op& op, uint32_t mask);
+
+  // sm_intrinsic.cpp
   void intrinsic(Fragment& fragment, const ptx::CallSite& site, uint32_t mask);
 
   // sm_poll.cpp: parking
@@ -119,49 +144,66 @@ class Sm {
 
   // sm_memory.cpp
   bool memory_access(Fragment& fragment, const ExecOp& exec, const ptx::Op& op, uint32_t mask, int64_t cycle);
+  bool access_generic(Fragment& fragment, const ExecOp& exec, const ptx::Op& op, uint32_t mask,
+                      const uint64_t* address, int64_t cycle);
+  [[nodiscard]] uint32_t fence_cycles(const ptx::Op& op) const;
   bool release_first(Fragment& fragment, const ptx::Op& op, int64_t cycle);
-  void addresses(const Fragment& fragment, const ptx::Slot& slot, int64_t offset, uint32_t mask,
-                 uint64_t* out) const;
+  void wake_release_waiters(Cta& cta, int64_t cycle);
+
+  // sm_near_access.cpp
   bool access_near(Fragment& fragment, const ExecOp& exec, const ptx::Op& op, Window window, uint32_t mask,
                    const uint64_t* address, int64_t cycle);
+  static uint8_t* near_pointer(Fragment& fragment, Window window, uint64_t address, uint32_t lane,
+                               uint32_t bytes, Cta** shared_owner);
+
+  // sm_device_access.cpp
   bool access_device(Fragment& fragment, const ExecOp& exec, const ptx::Op& op, uint32_t mask,
                      const uint64_t* address, int64_t cycle);
   void access_home(Fragment& fragment, const ExecOp& exec, const ptx::Op& op, uint32_t mask,
                    const uint64_t* address, uint32_t home, int64_t cycle, bool blocking);
-  bool build_parts(WarpTransaction& transaction) const;
-  uint8_t* near_pointer(Fragment& fragment, Window window, uint64_t address, uint32_t lane, uint32_t bytes,
-                        Cta** shared_owner);
-  uint32_t bank_wavefronts(const uint64_t* address, uint32_t mask, uint32_t lane_bytes) const;
-  void gather_operands(const Fragment& fragment, const ptx::Op& op, uint32_t first_source, uint32_t mask,
-                       uint32_t lane_bytes, uint8_t* out) const;
-  void scatter_results(const WarpTransaction& transaction);
-  void scatter(Warp& warp, uint32_t row_base, const ptx::Op& op, uint32_t mask, uint32_t lane_bytes,
-               const uint8_t* data) const;
+  bool build_parts(WarpTransaction& transaction, const uint64_t* addresses_of_lanes) const;
+  void stop_unmapped(const Fragment& fragment, uint32_t mask, const uint64_t* address, uint32_t bytes);
+  void submit(WarpTransaction& transaction, int64_t cycle);
+
+  // sm_answer.cpp
   enum Room : uint8_t { kLoadRoom, kLocalStoreRoom, kRemoteStoreRoom };
   [[nodiscard]] bool has_room(Room room, uint64_t amount) const;
   bool room_for(Fragment& fragment, Room room, uint64_t amount, int64_t cycle);
   void wake_window_waiters(int64_t cycle);
-  void wake_release_waiters(Cta& cta, int64_t cycle);
-  void submit(WarpTransaction& transaction, int64_t cycle);
+  int64_t claim_lsu(Fragment& fragment, int64_t cycle, uint32_t width);
 
   // sm_barrier.cpp
   bool barrier(Fragment& fragment, const ptx::Op& op, uint32_t mask, int64_t cycle);
+  static void arrive_at_barrier(NamedBarrier& barrier, Warp& warp, uint32_t lanes,
+                                const BarrierReduction& reduction, Fragment* waiting);
+  static void count_whole_warps(NamedBarrier& barrier);
   void barrier_check(Cta& cta, NamedBarrier& barrier, int64_t cycle);
   bool cluster_barrier(Fragment& fragment, const ptx::Op& op, uint32_t mask, int64_t cycle);
   void cluster_barrier_check(Cta& leader, int64_t cycle);
-  void mbarrier(Fragment& fragment, const ptx::Op& op, uint32_t mask, int64_t cycle);
+  bool mbarrier(Fragment& fragment, const ptx::Op& op, uint32_t mask, int64_t cycle);
   bool mbarrier_wait(Fragment& fragment, const ptx::Op& op, uint32_t mask, int64_t cycle);
+  int64_t suspend_cycles(const Fragment& fragment, const ptx::Op& op, uint32_t mask) const;
   void mbarrier_update(Cta& cta, uint32_t offset, int32_t arrivals, int32_t tx, bool drop, int64_t cycle);
 
   // sm_bulk.cpp
   bool bulk_copy(Fragment& fragment, const ptx::Op& op, uint32_t mask, int64_t cycle);
   bool bulk_control(Fragment& fragment, const ptx::Op& op, uint32_t mask, int64_t cycle);
   void send_chunk(BulkCopy& copy, uint32_t offset, uint32_t bytes, int64_t cycle);
-  void finish_async_group(Warp& warp, uint64_t group, int64_t cycle);
-  void chunk_completed(WarpTransaction& transaction, models::Picoseconds now);
+  void chunk_completed(const WarpTransaction& transaction, int64_t cycle);
   void bulk_finished(BulkCopy& copy, int64_t cycle);
+  bool describe_bulk_copy(Fragment& fragment, const ptx::Op& op, uint32_t lane, uint64_t destination,
+                          uint64_t source, uint64_t barrier, BulkCopy& copy);
+  void start_bulk_copy(BulkCopy& copy, int64_t cycle);
+  BulkCopy& new_bulk_copy();
+
+  // sm_async_copy.cpp
   bool async_copy(Fragment& fragment, const ptx::Op& op, uint32_t mask, int64_t cycle);
   bool async_control(Fragment& fragment, const ptx::Op& op, uint32_t mask, int64_t cycle);
+  bool send_async(Fragment& fragment, const ptx::Op& op, uint32_t mask, const uint64_t* source,
+                  const std::array<uint32_t, 32>& offset, const std::array<uint8_t, 32>& valid,
+                  int64_t cycle);
+  void async_copy_arrived(const WarpTransaction& transaction, int64_t cycle);
+  void finish_async_group(Warp& warp, uint64_t group, int64_t cycle);
 
   Device& device_;
   const models::SmParameters& parameters_;
@@ -186,5 +228,27 @@ class Sm {
   std::deque<BulkCopy> bulk_copies_;
   std::vector<BulkCopy*> free_bulk_copies_;
 };
+
+// Inline: the issue loop and every instruction go through these.
+
+inline LaneFrame Sm::lane_frame(const Fragment& fragment) {
+  Warp& warp = *fragment.warp;
+  const CallFrame& frame = fragment.frames.back();
+  return {warp.rows.data() + size_t{frame.row_base} * 32, warp.predicates.data() + frame.predicate_base,
+          warp.cta->constants->narrow.data(), warp.cta->constants->wide.data(), &warp.carry};
+}
+
+inline const uint32_t* Sm::source32(const Fragment& fragment, const ptx::Slot& slot) {
+  const LaneFrame frame = lane_frame(fragment);
+  return slot.kind == ptx::Slot::Kind::constant ? frame.constants32 + size_t{slot.index} * 32
+                                                : frame.rows + size_t{slot.index} * 32;
+}
+
+inline const uint64_t* Sm::source64(const Fragment& fragment, const ptx::Slot& slot) {
+  const LaneFrame frame = lane_frame(fragment);
+  return slot.kind == ptx::Slot::Kind::constant
+             ? frame.constants64 + size_t{slot.index} * 32
+             : reinterpret_cast<const uint64_t*>(frame.rows + size_t{slot.index} * 32);
+}
 
 }  // namespace ptxwire::sim

@@ -1,5 +1,5 @@
-// Asynchronous copies: the bulk-copy engine (TMA, non-tensor) in both directions, and cp.async of single
-// lanes.
+// The bulk-copy engine (TMA, non-tensor): copies of ranges between global and shared memory, and their
+// groups.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +7,8 @@
 #include <cstring>
 
 #include "sim/exec/atomic_ops.hpp"
+#include "sim/exec/l2_policy.hpp"
+#include "sim/exec/shared_place.hpp"
 #include "sim/exec/sm.hpp"
 
 namespace ptxwire::sim {
@@ -14,7 +16,6 @@ namespace ptxwire::sim {
 using models::AccessKind;
 using models::kLineBytes;
 using models::kSectorBytes;
-using models::Picoseconds;
 using ptx::Op;
 using ptx::Opcode;
 using ptx::Space;
@@ -40,24 +41,15 @@ BulkGroups& groups_of(Warp& warp, uint32_t lane) {
   return *warp.bulk_groups[lane];
 }
 
-uint64_t strip_window(uint64_t address) {
-  return address >= kWindowBytes && window_of(address) == Window::shared ? address & (kWindowBytes - 1)
-                                                                         : address;
-}
-
 }  // namespace
 
 bool Sm::bulk_copy(Fragment& fragment, const Op& op, uint32_t mask, int64_t cycle) {
-  Warp& warp = *fragment.warp;
-  Cta& cta = *warp.cta;
   uint64_t destination[32];
   uint64_t source[32];
-  uint64_t barrier[32];
-  addresses(fragment, op.src[0], op.offset, mask, destination);
-  addresses(fragment, op.src[1], op.offset2, mask, source);
-  if (op.src[3].present()) addresses(fragment, op.src[3], op.offset3, mask, barrier);
-  const bool to_global = op.modifiers.space == Space::global;
-  const bool from_global = op.modifiers.source_space == Space::global;
+  uint64_t barrier[32] = {};
+  addresses(fragment, op.src[0], op.offset, destination);
+  addresses(fragment, op.src[1], op.offset2, source);
+  if (op.src[3].present()) addresses(fragment, op.src[3], op.offset3, barrier);
   if (op.modifiers.multicast) {
     stop(fragment, "multicast bulk copies are not executed by this version",
          static_cast<uint32_t>(std::countr_zero(mask)));
@@ -65,109 +57,122 @@ bool Sm::bulk_copy(Fragment& fragment, const Op& op, uint32_t mask, int64_t cycl
   }
   for (uint32_t m = mask; m != 0; m &= m - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(m));
-    const auto bytes = static_cast<uint32_t>(uniform_source(fragment, op.src[2], 1U << lane));
-    const auto shared_at = [&](uint64_t address, uint32_t size, Cta** owner) -> bool {
-      const uint64_t offset = strip_window(address);
-      const uint64_t rank = offset >> kSharedRankShift;
-      if (rank > cta.cluster.size()) return false;
-      *owner = rank == 0 ? &cta : cta.cluster[rank - 1];
-      return (offset & ((1U << kSharedRankShift) - 1)) + size <= (*owner)->shared.size();
-    };
-    const uint64_t shared_address = to_global ? source[lane] : destination[lane];
-    Cta* shared_cta = nullptr;
-    if (bytes % 16 != 0 || destination[lane] % 16 != 0 || source[lane] % 16 != 0) {
-      stop(fragment,
-           fmt::format(
-               "misaligned bulk copy of {} bytes from {:#x} to {:#x}: all three must be multiples of 16",
-               bytes, source[lane], destination[lane]),
-           lane);
+    BulkCopy described;
+    if (!describe_bulk_copy(fragment, op, lane, destination[lane], source[lane], barrier[lane], described))
       return false;
-    }
-    if (!shared_at(shared_address, bytes, &shared_cta)) {
-      stop(fragment,
-           fmt::format("out-of-bounds access to shared memory at {:#x} ({} bytes)", shared_address, bytes),
-           lane);
-      return false;
-    }
-    if (free_bulk_copies_.empty()) {
-      bulk_copies_.emplace_back();
-      bulk_copies_.back().index = static_cast<uint32_t>(bulk_copies_.size() - 1);
-      free_bulk_copies_.push_back(&bulk_copies_.back());
-    }
-    BulkCopy& copy = *free_bulk_copies_.back();
-    free_bulk_copies_.pop_back();
-    copy = BulkCopy{.index = copy.index};
-    copy.cta = &cta;
-    copy.warp = &warp;
-    copy.lane = lane;
-    copy.load = from_global;
-    copy.between_shared = !to_global && !from_global;
-    copy.shared_cta = shared_cta;
-    copy.shared_offset = static_cast<uint32_t>(strip_window(shared_address) & ((1U << kSharedRankShift) - 1));
-    copy.global_address = to_global ? destination[lane] : source[lane];
-    copy.bytes = bytes;
-    copy.pc = fragment.pc;
-    if (op.opcode == Opcode::cp_reduce_async_bulk) copy.reduction = &op;
-    if (op.modifiers.cache_hint) {
-      const uint64_t policy = uniform_source(fragment, op.src[5], 1U << lane);
-      copy.priority = (policy >> 56 & 0xF) == 2   ? models::L2Priority::first
-                      : (policy >> 56 & 0xF) == 4 ? models::L2Priority::last
-                                                  : models::L2Priority::normal;
-    }
-    if (!to_global) {
-      if (!op.src[3].present() || !shared_at(barrier[lane], 8, &copy.mbarrier_cta) ||
-          barrier[lane] % 8 != 0) {
-        stop(fragment, fmt::format("mbarrier at {:#x}, which is no aligned shared memory", barrier[lane]),
-             lane);
-        return false;
-      }
-      copy.mbarrier_offset =
-          static_cast<uint32_t>(strip_window(barrier[lane]) & ((1U << kSharedRankShift) - 1));
-    } else {
-      BulkGroups& groups = groups_of(warp, lane);
-      ++groups.open_writes;
-      copy.group = groups.first_group + groups.committed.size();
-    }
-    // The engine takes one command after another; the bytes then move at the width of their direction, beside
-    // the commands that follow.
-    const uint32_t issue = to_global ? parameters_.tma_store_issue_clk : parameters_.tma_load_issue_clk;
-    int64_t leave = std::max(cycle, tma_free_) + issue;
-    tma_free_ = leave;
-    ++cta.transactions;  // the command itself keeps the CTA alive
-    ++cta.launch->transactions;
-    if (copy.between_shared) {
-      const int64_t arrive = leave + parameters_.tma_latency_clk + parameters_.dsm_latency_clk +
-                             static_cast<int64_t>(static_cast<double>(bytes) / parameters_.dsm_bytes_per_clk);
-      device_.process().at(device_.clock().time(arrive), event_,
-                           static_cast<uint64_t>(Timer::chunk) << 60 | static_cast<uint64_t>(copy.index)
-                                                                           << 32);
-      continue;
-    }
-    const uint32_t home = home_of(copy.global_address);
-    const MemorySpace* space = device_.group().space(home);
-    if (space == nullptr || space->resolve(copy.global_address, bytes) == nullptr) {
-      stop(fragment,
-           fmt::format("bulk copy touches unmapped global address {:#x} ({} bytes)", copy.global_address,
-                       bytes),
-           lane, space == nullptr ? "no GPU has this address" : space->describe(copy.global_address, bytes));
-      return false;
-    }
-    if (to_global) leave += parameters_.tma_latency_clk;
-    int64_t& width_free = tma_width_free_[to_global ? 1 : 0];
-    leave = std::max(leave, width_free);
-    for (uint32_t offset = 0; offset < bytes;) {
-      const auto chunk = static_cast<uint32_t>(std::min<uint64_t>(
-          bytes - offset, WarpTransaction::kDataBytes - (copy.global_address + offset) % kLineBytes));
-      ++copy.chunks_left;
-      send_chunk(copy, offset, chunk, leave);
-      leave += static_cast<int64_t>(static_cast<double>(chunk) / parameters_.tma_bytes_per_clk);
-      offset += chunk;
-    }
-    width_free = leave;
-    if (bytes == 0) bulk_finished(copy, leave);
+    BulkCopy& copy = new_bulk_copy();
+    described.index = copy.index;
+    copy = described;
+    start_bulk_copy(copy, cycle);
   }
   ++fragment.pc;
   return true;
+}
+
+BulkCopy& Sm::new_bulk_copy() {
+  if (free_bulk_copies_.empty()) {
+    bulk_copies_.emplace_back();
+    bulk_copies_.back().index = static_cast<uint32_t>(bulk_copies_.size() - 1);
+    return bulk_copies_.back();
+  }
+  BulkCopy* copy = free_bulk_copies_.back();
+  free_bulk_copies_.pop_back();
+  return *copy;
+}
+
+// What one lane asks for; false if a part of it is not where it should be.
+bool Sm::describe_bulk_copy(Fragment& fragment, const Op& op, uint32_t lane, uint64_t destination,
+                            uint64_t source, uint64_t barrier, BulkCopy& copy) {
+  Cta& cta = *fragment.warp->cta;
+  const bool to_global = op.modifiers.space == Space::global;
+  const bool from_global = op.modifiers.source_space == Space::global;
+  const auto bytes = static_cast<uint32_t>(uniform_source(fragment, op.src[2], 1U << lane));
+  if (bytes % 16 != 0 || destination % 16 != 0 || source % 16 != 0) {
+    stop(
+        fragment,
+        fmt::format("misaligned bulk copy of {} bytes from {:#x} to {:#x}: all three must be multiples of 16",
+                    bytes, source, destination),
+        lane);
+    return false;
+  }
+  const auto outside = [&](uint64_t address) {
+    stop(fragment, fmt::format("out-of-bounds access to shared memory at {:#x} ({} bytes)", address, bytes),
+         lane);
+    return false;
+  };
+  copy.cta = &cta;
+  copy.warp = fragment.warp;
+  copy.lane = lane;
+  copy.pc = fragment.pc;
+  copy.bytes = bytes;
+  copy.load = from_global;
+  copy.between_shared = !to_global && !from_global;
+  if (!from_global) {  // the source is .shared::cta
+    const SharedPlace place = shared_place(cta, source, bytes);
+    if (place.cta != &cta) return outside(source);
+    copy.source_offset = place.offset;
+  }
+  const SharedPlace place = shared_place(cta, to_global ? source : destination, bytes);
+  if (place.cta == nullptr) return outside(destination);
+  copy.shared_cta = place.cta;
+  copy.shared_offset = place.offset;
+  if (op.opcode == Opcode::cp_reduce_async_bulk) copy.reduction = &op;
+  if (op.modifiers.cache_hint)
+    copy.priority = policy_priority(uniform_source(fragment, op.src[5], 1U << lane));
+  if (!to_global) {
+    const SharedPlace object = shared_place(cta, barrier, 8);
+    if (!op.src[3].present() || object.cta == nullptr || barrier % 8 != 0) {
+      stop(fragment, fmt::format("mbarrier at {:#x}, which is no aligned shared memory", barrier), lane);
+      return false;
+    }
+    copy.mbarrier_cta = object.cta;
+    copy.mbarrier_offset = object.offset;
+  }
+  if (copy.between_shared) return true;
+  copy.global_address = to_global ? destination : source;
+  const MemorySpace* space = device_.group().space(home_of(copy.global_address));
+  if (space != nullptr && space->resolve(copy.global_address, bytes) != nullptr) return true;
+  stop(fragment,
+       fmt::format("bulk copy touches unmapped global address {:#x} ({} bytes)", copy.global_address, bytes),
+       lane, space == nullptr ? "no GPU has this address" : space->describe(copy.global_address, bytes));
+  return false;
+}
+
+// The engine takes one command after another; the bytes then move at the width of their direction, beside the
+// commands that follow.
+void Sm::start_bulk_copy(BulkCopy& copy, int64_t cycle) {
+  const bool to_global = !copy.load && !copy.between_shared;
+  if (to_global) {
+    BulkGroups& groups = groups_of(*copy.warp, copy.lane);
+    ++groups.open_writes;
+    copy.group = groups.first_group + groups.committed.size();
+  }
+  int64_t leave = std::max(cycle, tma_free_) +
+                  (to_global ? parameters_.tma_store_issue_clk : parameters_.tma_load_issue_clk);
+  tma_free_ = leave;
+  ++copy.cta->transactions;  // the command itself keeps the CTA alive
+  ++copy.cta->launch->transactions;
+  if (copy.between_shared) {
+    const int64_t arrive =
+        leave + parameters_.tma_latency_clk + parameters_.dsm_latency_clk +
+        static_cast<int64_t>(static_cast<double>(copy.bytes) / parameters_.dsm_bytes_per_clk);
+    device_.process().at(device_.clock().time(arrive), event_,
+                         static_cast<uint64_t>(Timer::chunk) << 60 | static_cast<uint64_t>(copy.index) << 32);
+    return;
+  }
+  if (to_global) leave += parameters_.tma_latency_clk;
+  int64_t& width_free = tma_width_free_[to_global ? 1 : 0];
+  leave = std::max(leave, width_free);
+  for (uint32_t offset = 0; offset < copy.bytes;) {
+    const auto chunk = static_cast<uint32_t>(std::min<uint64_t>(
+        copy.bytes - offset, WarpTransaction::kDataBytes - (copy.global_address + offset) % kLineBytes));
+    ++copy.chunks_left;
+    send_chunk(copy, offset, chunk, leave);
+    leave += static_cast<int64_t>(static_cast<double>(chunk) / parameters_.tma_bytes_per_clk);
+    offset += chunk;
+  }
+  width_free = leave;
+  if (copy.bytes == 0) bulk_finished(copy, leave);
 }
 
 void Sm::send_chunk(BulkCopy& copy, uint32_t offset, uint32_t bytes, int64_t cycle) {
@@ -195,21 +200,7 @@ void Sm::send_chunk(BulkCopy& copy, uint32_t offset, uint32_t bytes, int64_t cyc
   submit(transaction, cycle);
 }
 
-void Sm::chunk_completed(WarpTransaction& transaction, Picoseconds now) {
-  const int64_t cycle = device_.cycle(now);
-  if (transaction.role == WarpTransaction::Role::async_copy) {
-    Warp& warp = *transaction.warp;
-    Cta& cta = *warp.cta;
-    for (uint32_t m = transaction.mask; m != 0; m &= m - 1) {
-      const auto lane = static_cast<size_t>(std::countr_zero(m));
-      uint32_t offset = 0;
-      std::memcpy(&offset, transaction.second.data() + lane * 4, 4);
-      std::memcpy(cta.shared.data() + offset, transaction.data.data() + lane * transaction.lane_bytes,
-                  transaction.second[128 + lane]);
-    }
-    finish_async_group(warp, transaction.store_epoch, cycle);
-    return;
-  }
+void Sm::chunk_completed(const WarpTransaction& transaction, int64_t cycle) {
   BulkCopy& copy = *transaction.bulk;
   if (copy.load)
     std::memcpy(copy.shared_cta->shared.data() + copy.shared_offset + transaction.bulk_offset,
@@ -225,18 +216,15 @@ void Sm::chunk_completed(WarpTransaction& transaction, Picoseconds now) {
 
 void Sm::bulk_finished(BulkCopy& copy, int64_t cycle) {
   if (copy.between_shared) {
-    // shared::cta -> shared::cluster: the source is the CTA's own memory, `global_address` holds its offset.
-    const uint64_t from = strip_window(copy.global_address) & ((1U << kSharedRankShift) - 1);
+    const uint8_t* from = copy.cta->shared.data() + copy.source_offset;
     uint8_t* target = copy.shared_cta->shared.data() + copy.shared_offset;
-    if (from + copy.bytes <= copy.cta->shared.size() && copy.reduction != nullptr) {
-      std::vector<uint8_t> operands(
-          copy.cta->shared.begin() + static_cast<std::ptrdiff_t>(from),
-          copy.cta->shared.begin() + static_cast<std::ptrdiff_t>(from + copy.bytes));
+    if (copy.reduction != nullptr) {
+      std::vector<uint8_t> operands(from, from + copy.bytes);
       const ptx::Modifiers& modifiers = copy.reduction->modifiers;
       apply_atomic_bytes(modifiers.atomic, modifiers.type, copy.bytes, target, operands.data(), nullptr,
                          false);
-    } else if (from + copy.bytes <= copy.cta->shared.size()) {
-      std::memcpy(target, copy.cta->shared.data() + from, copy.bytes);
+    } else {
+      std::memmove(target, from, copy.bytes);
     }
   }
   if (copy.load || copy.between_shared) {
@@ -291,154 +279,13 @@ bool Sm::bulk_control(Fragment& fragment, const Op& op, uint32_t mask, int64_t c
       pending = pending || groups->committed[i] != 0;
   }
   if (pending) {
-    fragment.phase = 6;
+    fragment.phase = kWaitedForCopies;
     wait(fragment, Wait::bulk_copy, cycle);
     return false;
   }
   if (op.modifiers.read && tma_free_ > fragment.cycle)
     fragment.cycle = std::min(tma_free_, fragment.cycle + 4096);
-  fragment.phase = 0;
-  ++fragment.pc;
-  return true;
-}
-
-// ------------------------------------------------------------------------------------------------ cp.async
-
-bool Sm::async_copy(Fragment& fragment, const Op& op, uint32_t mask, int64_t cycle) {
-  Warp& warp = *fragment.warp;
-  Cta& cta = *warp.cta;
-  uint64_t destination[32];
-  uint64_t source[32];
-  addresses(fragment, op.src[0], op.offset, mask, destination);
-  addresses(fragment, op.src[1], op.offset2, mask, source);
-  const auto bytes = static_cast<uint32_t>(uniform_source(fragment, op.src[2], mask));
-  WarpTransaction& transaction = *device_.new_transaction();
-  transaction.role = WarpTransaction::Role::async_copy;
-  transaction.kind = AccessKind::load;
-  transaction.posted = false;
-  transaction.lane_bytes = static_cast<uint8_t>(bytes);
-  transaction.l2_prefetch_bytes = op.modifiers.l2_prefetch_bytes;
-  transaction.cta = &cta;
-  transaction.warp = &warp;
-  transaction.contiguous = false;
-  uint32_t moving = 0;
-  for (uint32_t m = mask; m != 0; m &= m - 1) {
-    const auto lane = static_cast<uint32_t>(std::countr_zero(m));
-    const uint64_t offset = strip_window(destination[lane]);
-    if (offset + bytes > cta.shared.size() || offset % bytes != 0 || source[lane] % bytes != 0) {
-      stop(fragment,
-           fmt::format("out-of-bounds or misaligned cp.async of {} bytes from {:#x} to shared {:#x}", bytes,
-                       source[lane], offset),
-           lane);
-      device_.recycle(&transaction);
-      return false;
-    }
-    uint32_t valid = bytes;
-    if (op.src[3].kind == ptx::Slot::Kind::predicate) {
-      const uint32_t predicate = warp.predicates[fragment.frames.back().predicate_base + op.src[3].index];
-      if (((predicate >> lane & 1U) != 0) != op.src[3].negated) valid = 0;
-    } else if (op.src[3].present()) {
-      valid = std::min(bytes, static_cast<uint32_t>(uniform_source(fragment, op.src[3], 1U << lane)));
-    }
-    if (valid != bytes) std::memset(cta.shared.data() + offset, 0, bytes);
-    if (valid == 0) continue;
-    const auto narrow = static_cast<uint32_t>(offset);
-    std::memcpy(transaction.second.data() + size_t{lane} * 4, &narrow, 4);
-    transaction.second[128 + lane] = static_cast<uint8_t>(valid);
-    moving |= 1U << lane;
-  }
-  if (moving == 0) {
-    device_.recycle(&transaction);
-  } else {
-    transaction.mask = moving;
-    transaction.base = source[std::countr_zero(moving)];
-    std::copy_n(source, 32, transaction.address.begin());
-    const uint32_t home = home_of(transaction.base);
-    transaction.home_gpu = {home};
-    const MemorySpace* space = device_.group().space(home);
-    if (space == nullptr || !build_parts(transaction)) {
-      stop(fragment,
-           fmt::format("access to unmapped global address {:#x} ({} bytes)", transaction.base, bytes),
-           static_cast<uint32_t>(std::countr_zero(moving)));
-      device_.recycle(&transaction);
-      return false;
-    }
-    ++warp.async_groups.back();
-    transaction.store_epoch = warp.async_first + warp.async_groups.size() - 1;
-    const int64_t start =
-        lsu_.claim(cycle, std::max(2U, static_cast<uint32_t>(std::popcount(moving)) * bytes / 128));
-    submit(transaction, start);
-  }
-  ++fragment.pc;
-  return true;
-}
-
-void Sm::finish_async_group(Warp& warp, uint64_t group, int64_t cycle) {
-  --warp.async_groups[group - warp.async_first];
-  while (warp.async_groups.size() > 1 && warp.async_groups.front() == 0) {
-    warp.async_groups.pop_front();
-    ++warp.async_first;
-  }
-  for (size_t i = 0; i < warp.async_arrivals.size();) {
-    const auto [last, offset, arrivals] = warp.async_arrivals[i];
-    if (warp.async_first > last || (warp.async_first == last && warp.async_groups.front() == 0)) {
-      warp.async_arrivals.erase(warp.async_arrivals.begin() + static_cast<std::ptrdiff_t>(i));
-      mbarrier_update(*warp.cta, static_cast<uint32_t>(offset), static_cast<int32_t>(arrivals), 0, false,
-                      cycle);
-    } else {
-      ++i;
-    }
-  }
-  for (Fragment* fragment : warp.fragments)
-    if (fragment->waiting && fragment->reason == Wait::bulk_copy) resume(*fragment, cycle);
-}
-
-bool Sm::async_control(Fragment& fragment, const Op& op, uint32_t mask, int64_t cycle) {
-  Warp& warp = *fragment.warp;
-  switch (op.opcode) {
-    case Opcode::cp_async_commit_group:
-      if (warp.async_groups.size() == 1 && warp.async_groups.front() == 0) {
-        ++warp.async_first;
-      } else {
-        warp.async_groups.push_back(0);
-      }
-      break;
-    case Opcode::cp_async_mbarrier_arrive: {
-      uint64_t address[32];
-      addresses(fragment, op.src[0], op.offset, mask, address);
-      for (uint32_t m = mask; m != 0; m &= m - 1) {
-        const uint64_t offset = strip_window(address[std::countr_zero(m)]);
-        if (offset + 8 > warp.cta->shared.size() || offset % 8 != 0) {
-          stop(fragment, fmt::format("mbarrier at {:#x}, which is no aligned shared memory", offset),
-               static_cast<uint32_t>(std::countr_zero(m)));
-          return false;
-        }
-        // Without .noinc the arrival is first added to what the phase expects, so it is neutral.
-        if (!op.modifiers.no_increment)
-          mbarrier_update(*warp.cta, static_cast<uint32_t>(offset), -1, 0, false, cycle);
-        warp.async_arrivals.push_back({warp.async_first + warp.async_groups.size() - 1, offset, 1});
-      }
-      if (warp.async_groups.size() == 1 && warp.async_groups.front() == 0) {
-        ++warp.async_groups.front();
-        finish_async_group(warp, warp.async_first, cycle);
-      }
-      break;
-    }
-    default: {
-      const bool all = op.opcode == Opcode::cp_async_wait_all;
-      const uint64_t allowed = all || !op.src[0].present() ? 0 : uniform_source(fragment, op.src[0], mask);
-      const size_t closed = all ? warp.async_groups.size() : warp.async_groups.size() - 1;
-      bool pending = false;
-      for (size_t i = 0; i + allowed < closed; ++i) pending = pending || warp.async_groups[i] != 0;
-      if (pending) {
-        fragment.phase = 6;
-        wait(fragment, Wait::bulk_copy, cycle);
-        return false;
-      }
-      fragment.phase = 0;
-      break;
-    }
-  }
+  fragment.phase = kFresh;
   ++fragment.pc;
   return true;
 }

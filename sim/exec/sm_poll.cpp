@@ -158,7 +158,7 @@ void Sm::notify_shared_write(Cta& cta, uint32_t offset, uint32_t bytes, int64_t 
   }
 }
 
-bool Sm::nudge(int64_t cycle, bool clocks) {
+bool Sm::nudge_joins(int64_t cycle) {
   bool moved = false;
   for (const std::unique_ptr<Cta>& cta : ctas_) {
     for (const std::unique_ptr<Warp>& warp : cta->warps) {
@@ -172,11 +172,22 @@ bool Sm::nudge(int64_t cycle, bool clocks) {
             break;
           }
         }
-        if (clocks && fragment->parked && fragment->poll.loop != UINT32_MAX &&
-            warp->cta->program->program().poll_loops[fragment->poll.loop].reads_clock) {
-          unpark(*fragment, cycle);
-          moved = true;
-        }
+      }
+    }
+  }
+  return moved;
+}
+
+bool Sm::nudge_clocks(int64_t cycle, int64_t parked_since) {
+  bool moved = false;
+  for (const std::unique_ptr<Cta>& cta : ctas_) {
+    const std::vector<ptx::PollLoop>& loops = cta->program->program().poll_loops;
+    for (const std::unique_ptr<Warp>& warp : cta->warps) {
+      for (Fragment* fragment : warp->fragments) {
+        if (!fragment->parked || fragment->wait_since > parked_since) continue;
+        if (fragment->poll.loop == UINT32_MAX || !loops[fragment->poll.loop].reads_clock) continue;
+        unpark(*fragment, cycle);
+        moved = true;
       }
     }
   }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -53,6 +54,8 @@ struct Join {
 };
 
 struct CallFrame {
+  bool operator==(const CallFrame&) const = default;
+
   uint32_t return_pc = 0;
   uint32_t call_site = 0;
   uint32_t function = 0;
@@ -74,8 +77,19 @@ struct PollState {
   int64_t back_edge_cycle = 0;
   uint32_t instructions = 0;  ///< at that back edge
   bool remote = false, overflow = false, impure = false;
+  uint32_t give_ups = 0;        ///< of a try_wait, one after the other
   std::vector<PollRead> reads;  ///< since that back edge
   std::vector<uint32_t> saved;  ///< state rows and predicates at that back edge
+};
+
+/// How far an op has come that is executed again after a wait.
+enum Phase : uint8_t {
+  kFresh,
+  kReleased,         ///< earlier stores were acknowledged
+  kWaitedForRoom,    ///< for accesses in flight
+  kNearLanesDone,    ///< of a generic access over several windows; device lanes are left
+  kSuspended,        ///< a try_wait that will not suspend again
+  kWaitedForCopies,  ///< asynchronous ones
 };
 
 struct Fragment {
@@ -95,8 +109,7 @@ struct Fragment {
   int64_t wait_since = 0;
   uint64_t wait_detail = 0;  ///< epoch, address or barrier number, by reason
   uint32_t sync_mask = 0;    ///< lanes awaited by a warp-level sync
-  uint8_t phase =
-      0;  ///< progress inside a multi-step op (e.g. release: 1 after the stores were acknowledged)
+  uint8_t phase = 0;         ///< Phase: progress inside a multi-step op
   bool wait_result = false;  ///< outcome handed to a waiting op (mbarrier.try_wait)
   uint32_t index = 0;        ///< in the SM's pool
   uint64_t executed = 0;
@@ -126,8 +139,8 @@ struct Warp {
   uint32_t local_bytes = 0;
   std::vector<Fragment*> fragments;
   std::array<std::unique_ptr<BulkGroups>, 32> bulk_groups;
-  uint32_t cluster_generation = 0;  ///< of the cluster barrier when this warp last arrived
-  uint32_t cluster_arrived = 0;     ///< lanes that arrived in that generation
+  uint32_t cluster_generation = 0;  ///< of the cluster barrier when lanes of this warp last arrived
+  uint32_t cluster_arrived = 0;     ///< lanes that arrived in that generation; the others wait for none
   /// cp.async.mbarrier.arrive that waits for copies: [group that must be done, mbarrier offset, arrivals]
   std::vector<std::array<uint64_t, 3>> async_arrivals;
   // cp.async: copies in flight per open/committed group, for the whole warp
@@ -138,12 +151,40 @@ struct Warp {
   std::array<int64_t, static_cast<size_t>(Wait::count)> waited{};  ///< cycles, by reason
 };
 
-struct NamedBarrier {
-  uint32_t arrived = 0;   ///< threads
-  uint32_t expected = 0;  ///< threads; 0: unused
+/// What barrier.red gathers from the threads that arrive.
+struct BarrierReduction {
   uint32_t population = 0;
   bool all = true, any = false;
+
+  void add(uint32_t lanes, uint32_t predicate) {
+    population += static_cast<uint32_t>(std::popcount(predicate & lanes));
+    all = all && (predicate & lanes) == lanes;
+    any = any || (predicate & lanes) != 0;
+  }
+  void add(const BarrierReduction& other) {
+    population += other.population;
+    all = all && other.all;
+    any = any || other.any;
+  }
+};
+
+/// A warp of which some lanes are at a barrier with a thread count: it arrives once all that have not exited
+/// are.
+struct WarpArrival {
+  Warp* warp = nullptr;
+  uint32_t lanes = 0;
+  BarrierReduction reduction;
   std::vector<Fragment*> waiting;
+};
+
+struct NamedBarrier {
+  uint32_t arrived = 0;   ///< threads; with a thread count whole warps
+  uint32_t expected = 0;  ///< threads; 0: unused, or all of the CTA
+  BarrierReduction reduction;
+  std::vector<Fragment*> waiting;
+  std::vector<WarpArrival> partial;  ///< in order of arrival; a later entry of a warp is for a later round
+
+  [[nodiscard]] bool in_use() const { return arrived != 0 || !partial.empty(); }
 };
 
 /// A kernel launch as the SMs see it.

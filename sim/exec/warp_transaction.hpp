@@ -42,6 +42,7 @@ struct WarpTransaction final : models::Transaction {
   BulkCopy* bulk = nullptr;
   uint32_t bulk_offset = 0;  ///< of this chunk
   uint32_t bulk_bytes = 0;
+  /// By lane; not written for contiguous loads and stores, unless they poll.
   std::array<uint64_t, 32> address{};
   alignas(64) std::array<uint8_t, kDataBytes> data{};  ///< lanes: lane * lane_bytes; bulk: bytes in order
   alignas(16) std::array<uint8_t, 512> second{};       ///< cas: new value, per lane; cp.async: shared

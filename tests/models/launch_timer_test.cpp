@@ -14,27 +14,24 @@ constexpr HostParameters kHost{.launch_latency_us = 5,
 }  // namespace
 
 TEST_CASE("launch: calls follow each other at the interval, each arrives a latency later", "[analytic]") {
-  LaunchTimer timer(kHost);
-  CHECK(timer.call_launch(false) == microseconds(5));
-  CHECK(timer.call_launch(false) == microseconds(7));
-  CHECK(timer.call_launch(true) == microseconds(9.25));
-  CHECK(timer.now() == microseconds(6));
-}
-
-TEST_CASE("launch: the host waits for a stream only if it is behind", "[analytic]") {
-  LaunchTimer timer(kHost);
-  timer.synchronize(microseconds(100));
-  CHECK(timer.call_launch(false) == microseconds(105));
-  timer.synchronize(microseconds(50));
-  CHECK(timer.now() == microseconds(102));
+  const LaunchTimer timer(kHost);
+  const Picoseconds second = timer.next_call({});
+  CHECK(second == microseconds(2));
+  CHECK(timer.start({}, {}, false, false) == microseconds(5));
+  CHECK(timer.start(second, {}, false, false) == microseconds(7));
+  CHECK(timer.start(second, {}, false, true) == microseconds(7.25));
 }
 
 TEST_CASE("launch: a kernel starts after arrival, predecessor and event, whichever is last", "[analytic]") {
   const LaunchTimer timer(kHost);
-  CHECK(timer.start(microseconds(10), {}, {}) == microseconds(10));
-  CHECK(timer.start(microseconds(10), microseconds(8), {}) == microseconds(10));
-  CHECK(timer.start(microseconds(10), microseconds(20), {}) == microseconds(21));
-  CHECK(timer.start(microseconds(10), microseconds(20), microseconds(20)) == microseconds(21.5));
+  const Picoseconds call = microseconds(5);  // arrives at 10
+  CHECK(timer.start(call, microseconds(8), true, false) == microseconds(10));
+  CHECK(timer.start(call, microseconds(9.5), true, false) == microseconds(10.5));
+  CHECK(timer.start(call, microseconds(20), true, false) == microseconds(21));
+  CHECK(timer.start(call, microseconds(20), false, false) == microseconds(20));
+  CHECK(timer.start(call, microseconds(20), true, true) == microseconds(21.25));
+  CHECK(timer.after_event(microseconds(20)) == microseconds(20.5));
+  CHECK(timer.start(call, timer.after_event(microseconds(20)), true, false) == microseconds(21.5));
 }
 
 }  // namespace ptxwire::models::test

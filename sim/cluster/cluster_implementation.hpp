@@ -1,0 +1,108 @@
+// What stands behind Cluster: one logical process per GPU and per switch, and what they share.
+#pragma once
+
+#include <array>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "models/fabric/nvlink.hpp"
+#include "models/gpu/memory_system.hpp"
+#include "sim/cluster/cluster.hpp"
+#include "sim/cluster/stream_queue.hpp"
+#include "sim/exec/device.hpp"
+#include "sim/memory/memory_space.hpp"
+
+namespace ptxwire::sim {
+
+struct LoadedModule {
+  std::shared_ptr<const ptx::Program> program;
+  std::vector<std::vector<uint64_t>> addresses;          ///< [gpu][variable]
+  std::vector<std::unique_ptr<ExecProgram>> executable;  ///< [gpu]
+};
+
+struct EnqueuedLaunch {
+  LaunchId id = 0;
+  GpuId gpu;
+  std::string role;
+  Launch launch;
+};
+
+class ClusterImplementation final : public Cluster {
+ public:
+  ClusterImplementation(const models::Machine& machine, uint32_t gpus);
+
+  [[nodiscard]] uint32_t gpus() const override { return gpu_count_; }
+  [[nodiscard]] const models::Machine& machine() const override { return machine_; }
+
+  Expected<uint32_t> load(std::shared_ptr<const ptx::Program> program) override;
+  Expected<DeviceAddress> allocate(GpuId gpu, uint64_t bytes, std::string name, uint64_t align) override;
+  Expected<DeviceAddress> allocate_host_mapped(GpuId gpu, uint64_t bytes, std::string name) override;
+  Expected<void> free(DeviceAddress address) override;
+  Expected<void> write(DeviceAddress address, std::span<const uint8_t> bytes) override;
+  Expected<void> read(DeviceAddress address, std::span<uint8_t> bytes) const override;
+  std::span<uint8_t> view(DeviceAddress address, uint64_t bytes) override;
+  Expected<DeviceAddress> symbol(uint32_t module, std::string_view name, GpuId gpu) override;
+
+  StreamId create_stream(GpuId gpu, int priority) override;
+  Expected<LaunchId> launch(StreamId stream, LaunchConfig config) override;
+  EventId record(StreamId stream) override;
+  void wait(StreamId stream, EventId event) override;
+  [[nodiscard]] Picoseconds event_time(EventId event) const override;
+  void synchronize(StreamId stream) override;
+  void flush_l2() override { flush_ = true; }
+  Expected<RunReport> run(const RunLimits& limits) override;
+
+ private:
+  /// A StreamId is gpu * kPerGpu + index; events alike.
+  static constexpr uint32_t kPerGpu = 1U << 16;
+  static constexpr uint32_t kNoId = UINT32_MAX;
+
+  [[nodiscard]] bool has_stream(StreamId stream) const;
+  [[nodiscard]] bool has_event(EventId event) const;
+  void refuse(std::string message);
+  MemorySpace* space_of(DeviceAddress address) const {
+    return address >> kGpuShift == 0 ? nullptr : group_.space(home_of(address));
+  }
+  Error no_gpu(GpuId gpu) const;
+  Error outside(DeviceAddress address, uint64_t bytes) const;
+
+  // cluster_run.cpp
+  [[nodiscard]] std::optional<Error> first_fault() const;
+  [[nodiscard]] std::string waiting_report() const;
+  [[nodiscard]] Picoseconds now() const;
+  [[nodiscard]] bool idle() const;
+  bool nudge(models::Picoseconds now, const Nudge& what);
+  std::optional<Error> run_to_end(Picoseconds begin, const RunLimits& limits);
+
+  // run_report.cpp
+  struct Before {  ///< cumulative counters at the start of a run
+    std::vector<models::MemoryCounters> memory;
+    std::vector<std::vector<std::array<models::LinkUse, 2>>> links;  ///< [gpu][link]: egress, ingress
+    uint64_t events = 0;
+  };
+  [[nodiscard]] Before snapshot() const;
+  RunReport report(Picoseconds begin, Picoseconds end, const Before& before);
+
+  models::Machine machine_;
+  uint32_t gpu_count_;
+  std::vector<std::unique_ptr<models::LogicalProcess>> processes_;
+  std::unique_ptr<models::NvlinkFabric> fabric_;
+  DeviceGroup group_;
+  std::vector<std::unique_ptr<MemorySpace>> memories_, host_memories_;
+  std::vector<std::unique_ptr<models::GpuMemorySystem>> systems_;
+  std::vector<std::unique_ptr<Device>> devices_;
+  std::vector<std::unique_ptr<StreamQueue>> streams_;
+  std::vector<std::vector<int>> stream_priority_;
+  std::vector<LoadedModule> modules_;
+  std::deque<EnqueuedLaunch> launches_;
+  LaunchId next_launch_ = 0;
+  bool flush_ = false;
+  std::optional<Error> refused_;  ///< the first enqueued call that cannot be carried out; run() returns it
+  bool broken_ = false;           ///< a run ended with an error: device state is undefined
+};
+
+}  // namespace ptxwire::sim

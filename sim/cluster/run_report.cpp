@@ -1,0 +1,89 @@
+// What a run is told about: differences of the cumulative counters of devices, memory and links.
+#include <algorithm>
+
+#include "sim/cluster/cluster_implementation.hpp"
+
+namespace ptxwire::sim {
+
+using models::LogicalProcess;
+using models::Picoseconds;
+
+ClusterImplementation::Before ClusterImplementation::snapshot() const {
+  Before before;
+  for (const std::unique_ptr<LogicalProcess>& process : processes_)
+    before.events += process->events_handled();
+  for (uint32_t g = 0; g < gpu_count_; ++g) {
+    before.memory.push_back(systems_[g]->counters());
+    auto& links = before.links.emplace_back();
+    for (uint32_t l = 0; l < machine_.nvlink.links_per_gpu; ++l)
+      links.push_back({fabric_->egress_use(GpuId{g}, l), fabric_->ingress_use(GpuId{g}, l)});
+  }
+  return before;
+}
+
+RunReport ClusterImplementation::report(Picoseconds begin, Picoseconds end, const Before& before) {
+  RunReport result;
+  result.time = end - begin;
+  for (const std::unique_ptr<LogicalProcess>& process : processes_)
+    result.events += process->events_handled();
+  result.events -= before.events;
+  for (const EnqueuedLaunch& enqueued : launches_) {
+    const Launch& launch = enqueued.launch;
+    LaunchReport& out = result.launches.emplace_back();
+    out.id = enqueued.id;
+    out.gpu = enqueued.gpu;
+    out.kernel = launch.program->program().functions[launch.function].name;
+    out.role = enqueued.role;
+    out.started = launch.started - begin;
+    out.finished = launch.finished - begin;
+    out.warp_instructions = launch.instructions + launch.charged_instructions;
+    result.warp_instructions += out.warp_instructions;
+    result.parked_instructions += launch.charged_instructions;
+    const models::ClockDomain clock(machine_.sm.clock_hz);
+    for (size_t side = 0; side < 2; ++side) {
+      out.profile[side].warps = launch.profile[side].warps;
+      out.profile[side].instructions = launch.profile[side].instructions;
+      for (size_t w = 0; w < launch.profile[side].waited.size(); ++w)
+        out.profile[side].time[w] = clock.time(std::max<int64_t>(0, launch.profile[side].waited[w]));
+    }
+  }
+  const double seconds = static_cast<double>(std::max<int64_t>(result.time.value, 1)) * 1e-12;
+  for (uint32_t g = 0; g < gpu_count_; ++g) {
+    const models::MemoryCounters& now = systems_[g]->counters();
+    const models::MemoryCounters& old = before.memory[g];
+    GpuReport& out = result.gpus.emplace_back();
+    out.l2_read_bytes = (now.l2_sector_reads - old.l2_sector_reads) * models::kSectorBytes;
+    out.l2_read_miss_bytes = (now.l2_sector_read_misses - old.l2_sector_read_misses) * models::kSectorBytes;
+    out.l2_write_bytes = (now.l2_sector_writes - old.l2_sector_writes) * models::kSectorBytes;
+    out.hbm_read_bytes = now.hbm_read_bytes - old.hbm_read_bytes;
+    out.hbm_write_bytes = now.hbm_write_bytes - old.hbm_write_bytes;
+    out.nvlink_sent_payload_bytes = now.nvlink_sent_payload_bytes - old.nvlink_sent_payload_bytes;
+    out.nvlink_sent_wire_bytes = now.nvlink_sent_wire_bytes - old.nvlink_sent_wire_bytes;
+    out.l2_utilisation =
+        static_cast<double>((now.l2_busy - old.l2_busy).value) * 1e-12 / seconds / machine_.l2.slices;
+    out.hbm_utilisation =
+        static_cast<double>((now.hbm_busy - old.hbm_busy).value) * 1e-12 / seconds / machine_.hbm.channels;
+    const uint32_t links = machine_.nvlink.links_per_gpu;
+    for (uint32_t l = 0; l < links; ++l) {
+      const models::LinkUse egress = fabric_->egress_use(GpuId{g}, l);
+      const models::LinkUse ingress = fabric_->ingress_use(GpuId{g}, l);
+      const auto& [egress_before, ingress_before] = before.links[g][l];
+      const double busy = static_cast<double>((egress.busy - egress_before.busy).value) * 1e-12 / seconds;
+      out.nvlink_egress_utilisation += busy / links;
+      out.nvlink_egress_max_utilisation = std::max(out.nvlink_egress_max_utilisation, busy);
+      out.nvlink_ingress_utilisation +=
+          static_cast<double>((ingress.busy - ingress_before.busy).value) * 1e-12 / seconds / links;
+      out.nvlink_blocked_share +=
+          static_cast<double>((egress.blocked - egress_before.blocked).value) * 1e-12 / seconds / links;
+    }
+  }
+  std::vector<std::pair<Picoseconds, std::string>> printed;
+  for (const std::unique_ptr<Device>& device : devices_)
+    printed.insert(printed.end(), device->printed().begin(), device->printed().end());
+  std::stable_sort(printed.begin(), printed.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (const auto& [time, text] : printed) result.printf_output += text;
+  return result;
+}
+
+}  // namespace ptxwire::sim

@@ -1,0 +1,267 @@
+// Accesses to memory of a GPU or a host: from lanes to transactions.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "sim/exec/access_order.hpp"
+#include "sim/exec/l2_policy.hpp"
+#include "sim/exec/lane_runs.hpp"
+#include "sim/exec/sm.hpp"
+
+namespace ptxwire::sim {
+
+using models::AccessKind;
+using models::kLineBytes;
+using models::kSectorBytes;
+using ptx::Op;
+using ptx::Order;
+using ptx::Scope;
+
+bool Sm::access_device(Fragment& fragment, const ExecOp& exec, const Op& op, uint32_t mask,
+                       const uint64_t* address, int64_t cycle) {
+  Warp& warp = *fragment.warp;
+  const uint32_t lane_bytes = type_bytes(op.modifiers.type) * op.modifiers.vector;
+  const uint32_t first_home = home_of(address[std::countr_zero(mask)]);
+  bool one_home = true;
+  for (uint32_t m = mask; m != 0; m &= m - 1) {
+    const int lane = std::countr_zero(m);
+    one_home = one_home && home_of(address[lane]) == first_home;
+    if (address[lane] % lane_bytes != 0) {
+      stop(fragment,
+           fmt::format("misaligned access to global memory at {:#x} ({} bytes)", address[lane], lane_bytes),
+           static_cast<uint32_t>(lane));
+      return false;
+    }
+  }
+  const bool contiguous = is_contiguous(mask, address, lane_bytes);
+  const bool load = exec.kind == ExecKind::load;
+  const bool store = exec.kind == ExecKind::store || exec.kind == ExecKind::reduction;
+  const Order order = op.modifiers.order;
+  const bool cached = load && (order == Order::none || order == Order::weak) &&
+                      op.modifiers.cache != ptx::CacheOp::cg && op.modifiers.cache != ptx::CacheOp::cv &&
+                      first_home < kHostBias;
+  if (cached && one_home) {
+    alignas(16) uint8_t data[512];
+    bool hit = true;
+    if (contiguous) {
+      const auto lane = static_cast<size_t>(std::countr_zero(mask));
+      hit = l1_.read(address[lane], static_cast<uint32_t>(std::popcount(mask)) * lane_bytes,
+                     data + lane * lane_bytes);
+    }
+    for (uint32_t m = mask; m != 0 && hit && !contiguous; m &= m - 1) {
+      const auto lane = static_cast<size_t>(std::countr_zero(m));
+      hit = l1_.read(address[lane], lane_bytes, data + lane * lane_bytes);
+    }
+    if (hit) {
+      const int64_t start = claim_lsu(
+          fragment, cycle, std::max(2U, static_cast<uint32_t>(std::popcount(mask)) * lane_bytes / 128));
+      scatter(warp, fragment.frames.back().row_base, op, mask, lane_bytes, data);
+      set_results(fragment, exec, start + parameters_.l1_hit_latency_clk);
+      fragment.poll.impure = true;  // what L1 holds does not change by itself
+      fragment.phase = kFresh;
+      ++fragment.pc;
+      return true;
+    }
+  }
+  const bool remote = !one_home || first_home != device_.id().value;
+  const auto lanes = static_cast<uint32_t>(std::popcount(mask));
+  if (store) {
+    if (!room_for(fragment, remote ? kRemoteStoreRoom : kLocalStoreRoom, uint64_t{lanes} * lane_bytes, cycle))
+      return false;
+  } else if (!room_for(fragment, kLoadRoom, std::max(1U, lanes * lane_bytes / kLineBytes), cycle)) {
+    return false;
+  }
+  const bool blocking = !store && (acquires(op) || !one_home);
+  const int64_t start = claim_lsu(
+      fragment, cycle,
+      std::max<uint32_t>(static_cast<uint32_t>(parameters_.lsu_interval_clk), lanes * lane_bytes / 128));
+  Wait reason = Wait::local_load;
+  if (exec.kind == ExecKind::atomic) {
+    reason = Wait::atomic;
+  } else if (exec.in_poll_loop) {
+    reason = remote ? Wait::remote_poll : Wait::local_poll;
+  } else if (remote) {
+    reason = Wait::remote_load;
+  }
+  if (!store) {
+    set_pending(fragment, exec, mask, reason);
+    if (remote || exec.kind == ExecKind::atomic) fragment.poll.remote = true;
+  } else {
+    fragment.poll.impure = true;
+  }
+  uint32_t left = mask;
+  uint64_t transactions = 0;
+  while (left != 0) {
+    const uint32_t home = home_of(address[std::countr_zero(left)]);
+    uint32_t same = left;
+    if (!one_home) {
+      same = 0;
+      for (uint32_t m = left; m != 0; m &= m - 1)
+        if (home_of(address[std::countr_zero(m)]) == home) same |= m & (~m + 1);
+    }
+    left &= ~same;
+    ++transactions;
+    access_home(fragment, exec, op, same, address, home, start, blocking);
+    if (device_.fault_seen()) return false;
+  }
+  fragment.phase = kFresh;
+  ++fragment.pc;
+  if (!blocking) return true;
+  fragment.wait_detail = transactions;
+  wait(fragment, reason, cycle);
+  return false;
+}
+
+void Sm::access_home(Fragment& fragment, const ExecOp& exec, const Op& op, uint32_t mask,
+                     const uint64_t* address, uint32_t home, int64_t cycle, bool blocking) {
+  Warp& warp = *fragment.warp;
+  const uint32_t lane_bytes = type_bytes(op.modifiers.type) * op.modifiers.vector;
+  const MemorySpace* space = device_.group().space(home);
+  WarpTransaction& transaction = *device_.new_transaction();
+  transaction.role = WarpTransaction::Role::lanes;
+  transaction.lane_bytes = static_cast<uint8_t>(lane_bytes);
+  transaction.mask = mask;
+  transaction.pc = fragment.pc;
+  transaction.op = &op;
+  transaction.cta = warp.cta;
+  transaction.warp = &warp;
+  transaction.fragment = &fragment;
+  transaction.row_base = fragment.frames.back().row_base;
+  transaction.wakes_fragment = blocking;
+  transaction.base = address[std::countr_zero(mask)];
+  transaction.home_gpu = {home >= kHostBias ? home - kHostBias : home};
+  transaction.host_memory = home >= kHostBias;
+  if (space == nullptr || !build_parts(transaction, address)) {
+    stop_unmapped(fragment, mask, address, lane_bytes);
+    device_.recycle(&transaction);
+    return;
+  }
+  const bool load = exec.kind == ExecKind::load;
+  transaction.posted = exec.kind == ExecKind::store || exec.kind == ExecKind::reduction;
+  transaction.kind = load                            ? AccessKind::load
+                     : exec.kind == ExecKind::store  ? AccessKind::store
+                     : exec.kind == ExecKind::atomic ? AccessKind::atomic
+                                                     : AccessKind::reduction;
+  transaction.l2_prefetch_bytes = op.modifiers.l2_prefetch_bytes;
+  transaction.l2_priority = modifier_priority(op.modifiers);
+  if (op.modifiers.cache_hint)
+    transaction.l2_priority = policy_priority(uniform_source(fragment, load ? op.src[1] : op.src[5], mask));
+  const Order order = op.modifiers.order;
+  transaction.fills_l1 = load && (order == Order::none || order == Order::weak) &&
+                         op.modifiers.l1 != ptx::EvictPriority::no_allocate &&
+                         op.modifiers.cache != ptx::CacheOp::cg && op.modifiers.cache != ptx::CacheOp::cv &&
+                         !transaction.host_memory;
+  transaction.invalidates_l1 = acquires(op) && op.modifiers.scope != Scope::cta;
+  transaction.poll = load && exec.in_poll_loop && !transaction.remote() && !transaction.host_memory;
+  if (transaction.host_memory) fragment.poll.remote = true;
+  const bool by_range = transaction.contiguous && (load || exec.kind == ExecKind::store);
+  if (!by_range || transaction.poll) std::copy_n(address, 32, transaction.address.begin());
+  if (!load) gather_operands(fragment, op, 1, mask, lane_bytes, transaction.data.data());
+  if (op.modifiers.atomic == ptx::AtomicOp::cas)
+    gather_operands(fragment, op, 2, mask, lane_bytes, transaction.second.data());
+  if (transaction.kind == AccessKind::store) {
+    if (transaction.contiguous) {
+      const auto lane = static_cast<size_t>(std::countr_zero(mask));
+      l1_.write(transaction.base, transaction.data.data() + lane * lane_bytes,
+                static_cast<uint32_t>(std::popcount(mask)) * lane_bytes);
+    }
+    for (uint32_t m = mask; m != 0 && !transaction.contiguous; m &= m - 1) {
+      const auto lane = static_cast<size_t>(std::countr_zero(m));
+      l1_.write(address[lane], transaction.data.data() + lane * lane_bytes, lane_bytes);
+    }
+  }
+  if (transaction.kind == AccessKind::atomic || transaction.kind == AccessKind::reduction)
+    for (uint32_t m = mask; m != 0; m &= m - 1) l1_.drop(address[std::countr_zero(m)], lane_bytes);
+  transaction.l1_changes = l1_.changes();
+  transaction.tracked_store = transaction.posted;
+  transaction.window_bytes = 0;
+  if (transaction.posted) {
+    transaction.store_epoch = warp.cta->stores.add();
+    transaction.window_bytes = static_cast<uint32_t>(std::popcount(mask)) * lane_bytes;
+    (transaction.remote() || transaction.host_memory ? remote_store_bytes_ : local_store_bytes_) +=
+        transaction.window_bytes;
+    uint32_t sectors = 0;
+    for (uint32_t p = 0; p < transaction.part_count; ++p)
+      sectors += static_cast<uint32_t>(std::popcount(transaction.parts[p].sector_mask));
+    store_port_free_ = std::max(store_port_free_, static_cast<double>(cycle)) +
+                       sectors * kSectorBytes / parameters_.store_port_bytes_per_clk;
+    cycle = static_cast<int64_t>(store_port_free_);
+  } else {
+    outstanding_lines_ += transaction.part_count;
+  }
+  submit(transaction, cycle);
+}
+
+// Names the first lane whose bytes are not in live memory.
+void Sm::stop_unmapped(const Fragment& fragment, uint32_t mask, const uint64_t* address, uint32_t bytes) {
+  for (uint32_t m = mask; m != 0; m &= m - 1) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(m));
+    const MemorySpace* space = device_.group().space(home_of(address[lane]));
+    if (space != nullptr && space->resolve(address[lane], bytes) != nullptr) continue;
+    stop(fragment, fmt::format("access to unmapped global address {:#x} ({} bytes)", address[lane], bytes),
+         lane, space == nullptr ? "no GPU has this address" : space->describe(address[lane], bytes));
+    return;
+  }
+}
+
+void Sm::submit(WarpTransaction& transaction, int64_t cycle) {
+  transaction.source_sm = {id_};
+  transaction.client = &device_;
+  ++transaction.cta->transactions;
+  ++transaction.cta->launch->transactions;
+  device_.memory().submit(transaction, device_.clock().time(cycle));
+}
+
+// Splits the lanes over 128-byte lines; false if an address is not in live memory.
+bool Sm::build_parts(WarpTransaction& transaction, const uint64_t* addresses_of_lanes) const {
+  const uint32_t mask = transaction.mask;
+  const uint32_t lane_bytes = transaction.lane_bytes;
+  const uint32_t home =
+      transaction.host_memory ? transaction.home_gpu.value + kHostBias : transaction.home_gpu.value;
+  const MemorySpace& space = *device_.group().space(home);
+  const auto first = static_cast<uint32_t>(std::countr_zero(mask));
+  const auto lanes = static_cast<uint32_t>(std::popcount(mask));
+  transaction.part_count = 0;
+  transaction.contiguous = is_contiguous(mask, addresses_of_lanes, lane_bytes);
+  if (transaction.contiguous) {
+    const uint64_t begin = transaction.base;
+    const uint64_t end = begin + uint64_t{lanes} * lane_bytes;
+    if (space.resolve(begin, end - begin) == nullptr) return false;
+    for (uint64_t line = begin & ~uint64_t{kLineBytes - 1}; line < end; line += kLineBytes) {
+      models::TransactionPart& part = transaction.parts[transaction.part_count++];
+      const uint64_t from = std::max(begin, line);
+      const uint64_t to = std::min(end, line + kLineBytes);
+      part.line = line;
+      part.bytes = static_cast<uint16_t>(to - from);
+      part.sector_mask = static_cast<uint8_t>((2U << ((to - 1 - line) / kSectorBytes)) -
+                                              (1U << ((from - line) / kSectorBytes)));
+      const auto low = first + static_cast<uint32_t>((from - begin) / lane_bytes);
+      const auto high = first + static_cast<uint32_t>((to - begin) / lane_bytes);
+      part.lane_mask = static_cast<uint32_t>((1ULL << high) - (1ULL << low));
+    }
+    return true;
+  }
+  for (uint32_t m = mask; m != 0; m &= m - 1) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(m));
+    const uint64_t address = addresses_of_lanes[lane];
+    if (space.resolve(address, lane_bytes) == nullptr) return false;
+    const uint64_t line = address & ~uint64_t{kLineBytes - 1};
+    uint32_t p = transaction.part_count;
+    while (p != 0 && transaction.parts[p - 1].line != line) --p;
+    if (p == 0) {
+      p = ++transaction.part_count;
+      transaction.parts[p - 1] = {line, 0, 0, 0};
+    }
+    models::TransactionPart& part = transaction.parts[p - 1];
+    part.lane_mask |= 1U << lane;
+    part.bytes = static_cast<uint16_t>(std::min<uint32_t>(part.bytes + lane_bytes, kLineBytes));
+    const uint64_t offset = address - line;
+    part.sector_mask |= static_cast<uint8_t>((2U << ((offset + lane_bytes - 1) / kSectorBytes)) -
+                                             (1U << (offset / kSectorBytes)));
+  }
+  return true;
+}
+
+}  // namespace ptxwire::sim

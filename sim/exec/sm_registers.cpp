@@ -1,0 +1,165 @@
+// Registers of a warp as the lanes of one fragment see them: sources, addresses, and the way from registers
+// to bytes and back.
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <type_traits>
+
+#include "sim/exec/sm.hpp"
+
+namespace ptxwire::sim {
+
+using ptx::Op;
+using ptx::Opcode;
+using ptx::Slot;
+using ptx::Type;
+
+uint64_t Sm::uniform_source(const Fragment& fragment, const Slot& slot, uint32_t mask) {
+  const int lane = std::countr_zero(mask);
+  if (slot.kind == Slot::Kind::constant || slot.rows >= 2) return source64(fragment, slot)[lane];
+  return source32(fragment, slot)[lane];
+}
+
+void Sm::write_lane(const Fragment& fragment, const Slot& slot, uint32_t lane, uint64_t value) {
+  const LaneFrame frame = lane_frame(fragment);
+  if (slot.kind == Slot::Kind::predicate) {
+    uint32_t& predicate = frame.predicates[slot.index];
+    predicate = (predicate & ~(1U << lane)) | static_cast<uint32_t>(value & 1) << lane;
+  } else if (slot.kind == Slot::Kind::reg) {
+    uint32_t* row = frame.rows + size_t{slot.index} * 32;
+    if (slot.rows >= 2) {
+      reinterpret_cast<uint64_t*>(row)[lane] = value;
+    } else {
+      row[lane] = static_cast<uint32_t>(value);
+    }
+  }
+}
+
+void Sm::addresses(const Fragment& fragment, const Slot& slot, int64_t offset, uint64_t* out) {
+  if (slot.kind == Slot::Kind::constant || slot.rows >= 2) {
+    const uint64_t* base = source64(fragment, slot);
+    for (uint32_t lane = 0; lane < 32; ++lane) out[lane] = base[lane] + static_cast<uint64_t>(offset);
+  } else if (slot.kind == Slot::Kind::none) {
+    std::fill_n(out, 32, static_cast<uint64_t>(offset));
+  } else {
+    const uint32_t* base = source32(fragment, slot);
+    for (uint32_t lane = 0; lane < 32; ++lane)
+      out[lane] = static_cast<uint32_t>(base[lane] + static_cast<uint32_t>(offset));
+  }
+}
+
+namespace {
+
+/// Destinations (atom), then sources of an atomic on a vector; null for everything else.
+const std::vector<Slot>* vector_atomic_operands(const ptx::Program& program, const Op& op) {
+  const bool atomic = op.opcode == Opcode::atom || op.opcode == Opcode::red;
+  return atomic && op.modifiers.vector > 1 ? &program.operand_lists[op.operand_list] : nullptr;
+}
+
+}  // namespace
+
+void Sm::gather_operands(const Fragment& fragment, const Op& op, uint32_t first_source, uint32_t mask,
+                         uint32_t lane_bytes, uint8_t* out) {
+  const uint32_t element = type_bytes(op.modifiers.type);
+  const LaneFrame frame = lane_frame(fragment);
+  const Slot* sources = &op.src[first_source];
+  if (const auto* list = vector_atomic_operands(fragment.warp->cta->program->program(), op))
+    sources = list->data() + list->size() - op.modifiers.vector;
+  for (uint32_t v = 0; v < op.modifiers.vector; ++v) {
+    const Slot& slot = sources[v];
+    uint8_t* target = out + size_t{v} * element;
+    if (element == 16) {
+      const uint32_t* rows = frame.rows + size_t{slot.index} * 32;
+      const auto* low = reinterpret_cast<const uint64_t*>(rows);
+      const auto* high = reinterpret_cast<const uint64_t*>(rows + 64);
+      for (uint32_t lane = 0; lane < 32; ++lane) {
+        std::memcpy(target + size_t{lane} * lane_bytes, low + lane, 8);
+        std::memcpy(target + size_t{lane} * lane_bytes + 8, high + lane, 8);
+      }
+    } else if (slot.kind == Slot::Kind::constant || slot.rows >= 2) {
+      const uint64_t* source = source64(fragment, slot);
+      for (uint32_t lane = 0; lane < 32; ++lane)
+        std::memcpy(target + size_t{lane} * lane_bytes, source + lane, element);
+    } else {
+      const uint32_t* source = source32(fragment, slot);
+      if (element == 4) {
+        for (uint32_t lane = 0; lane < 32; ++lane)
+          std::memcpy(target + size_t{lane} * lane_bytes, source + lane, 4);
+      } else {
+        for (uint32_t m = mask; m != 0; m &= m - 1) {
+          const auto lane = static_cast<size_t>(std::countr_zero(m));
+          std::memcpy(target + lane * lane_bytes, source + lane, std::min<uint32_t>(element, 4));
+        }
+      }
+    }
+  }
+}
+
+namespace {
+
+template <typename Element>
+void scatter_rows(uint32_t* row, uint32_t rows, uint32_t mask, uint32_t lane_bytes, const uint8_t* data) {
+  if (rows >= 2) {
+    auto* wide = reinterpret_cast<uint64_t*>(row);
+    for (uint32_t m = mask; m != 0; m &= m - 1) {
+      const auto lane = static_cast<size_t>(std::countr_zero(m));
+      Element value{};
+      std::memcpy(&value, data + lane * lane_bytes, sizeof(Element));
+      wide[lane] = static_cast<uint64_t>(static_cast<int64_t>(value));
+      if constexpr (std::is_unsigned_v<Element>) wide[lane] = static_cast<uint64_t>(value);
+    }
+  } else if (mask == ~0U) {
+    for (size_t lane = 0; lane < 32; ++lane) {
+      Element value{};
+      std::memcpy(&value, data + lane * lane_bytes, sizeof(Element));
+      row[lane] = static_cast<uint32_t>(value);
+    }
+  } else {
+    for (uint32_t m = mask; m != 0; m &= m - 1) {
+      const auto lane = static_cast<size_t>(std::countr_zero(m));
+      Element value{};
+      std::memcpy(&value, data + lane * lane_bytes, sizeof(Element));
+      row[lane] = static_cast<uint32_t>(value);
+    }
+  }
+}
+
+}  // namespace
+
+void Sm::scatter(Warp& warp, uint32_t row_base, const Op& op, uint32_t mask, uint32_t lane_bytes,
+                 const uint8_t* data) {
+  const Type type = op.modifiers.type;
+  const uint32_t element = type_bytes(type);
+  const auto* list = vector_atomic_operands(warp.cta->program->program(), op);
+  const Slot* destinations = list != nullptr ? list->data() : op.dst.data();
+  for (uint32_t v = 0; v < op.modifiers.vector; ++v) {
+    const Slot& slot = destinations[v];
+    if (slot.kind != Slot::Kind::reg) continue;
+    uint32_t* row = warp.rows.data() + size_t{row_base + slot.index} * 32;
+    const uint8_t* source = data + size_t{v} * element;
+    const bool is_signed = is_signed_integer(type);
+    switch (element) {
+      case 1:
+        is_signed ? scatter_rows<int8_t>(row, slot.rows, mask, lane_bytes, source)
+                  : scatter_rows<uint8_t>(row, slot.rows, mask, lane_bytes, source);
+        break;
+      case 2:
+        is_signed ? scatter_rows<int16_t>(row, slot.rows, mask, lane_bytes, source)
+                  : scatter_rows<uint16_t>(row, slot.rows, mask, lane_bytes, source);
+        break;
+      case 4:
+        is_signed ? scatter_rows<int32_t>(row, slot.rows, mask, lane_bytes, source)
+                  : scatter_rows<uint32_t>(row, slot.rows, mask, lane_bytes, source);
+        break;
+      case 8:
+        scatter_rows<uint64_t>(row, slot.rows, mask, lane_bytes, source);
+        break;
+      default:
+        scatter_rows<uint64_t>(row, 2, mask, lane_bytes, source);
+        scatter_rows<uint64_t>(row + 64, 2, mask, lane_bytes, source + 8);
+        break;
+    }
+  }
+}
+
+}  // namespace ptxwire::sim
