@@ -5,15 +5,25 @@
 
 #include <array>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace ptxwire::sim {
 
+/// Keeps every cycle from about the latest requested one to the last one taken, however many warps queue up.
+/// Cycles longer ago are forgotten and count as free: a parked warp replays its last turn there.
 class SlotCalendar {
  public:
-  /// Takes the first `width` free consecutive cycles at or after `cycle`; returns the first of them. Runs are
-  /// not split over 64-cycle words; widths beyond 32 take several claims.
+  SlotCalendar() = default;
+  SlotCalendar(const SlotCalendar&) = delete;
+  SlotCalendar& operator=(const SlotCalendar&) = delete;
+
+  /// Takes the first `width` free consecutive cycles at or after `cycle` and returns the first of them. Runs
+  /// are not split over 64-cycle words; widths beyond 32 take several runs, and the first cycle of the last
+  /// one is returned.
   int64_t claim(int64_t cycle, uint32_t width) {
+    if (cycle >> 6 > requested_) requested_ = cycle >> 6;
     if (width <= 1) return claim_one(cycle);
     while (width > kMaxWidth) {
       cycle = claim_run(cycle, kMaxWidth) + kMaxWidth;
@@ -25,20 +35,40 @@ class SlotCalendar {
  private:
   static constexpr size_t kWords = 16;
   static constexpr uint32_t kMaxWidth = 32;
+  static constexpr int64_t kRecentWords = 2;  ///< before the latest request others may still ask for cycles
+
+  struct Word {
+    int64_t number = 0;
+    uint64_t bits = 0;
+  };
 
   uint64_t& word(int64_t cycle) {
     const int64_t number = cycle >> 6;
-    const size_t slot = static_cast<size_t>(number) % kWords;
-    if (number_[slot] >
-        number) {  // a parked warp replays the past: those cycles are no longer kept, take them as free
+    Word* slot = &words_[static_cast<size_t>(number) & (size_ - 1)];
+    if (slot->number == number) return slot->bits;
+    if (slot->number > number) {
       forgotten_ = 0;
       return forgotten_;
     }
-    if (number_[slot] != number) {
-      number_[slot] = number;
-      bits_[slot] = 0;
+    while (slot->number + kRecentWords >= requested_ && slot->bits != 0) {
+      grow();
+      slot = &words_[static_cast<size_t>(number) & (size_ - 1)];
+      if (slot->number >= number) return slot->bits;
     }
-    return bits_[slot];
+    *slot = {number, 0};
+    return slot->bits;
+  }
+
+  /// Doubles the ring. Rare: only when more than 1,024 cycles are booked ahead.
+  void grow() {
+    std::vector<Word> wider(2 * size_);
+    for (size_t i = 0; i < size_; ++i) {
+      Word& target = wider[static_cast<size_t>(words_[i].number) & (2 * size_ - 1)];
+      if (words_[i].number >= target.number) target = words_[i];
+    }
+    wide_.swap(wider);
+    words_ = wide_.data();
+    size_ *= 2;
   }
 
   int64_t claim_one(int64_t cycle) {
@@ -68,8 +98,11 @@ class SlotCalendar {
     }
   }
 
-  std::array<uint64_t, kWords> bits_{};
-  std::array<int64_t, kWords> number_{};
+  std::array<Word, kWords> narrow_{};
+  std::vector<Word> wide_;
+  Word* words_ = narrow_.data();
+  size_t size_ = kWords;
+  int64_t requested_ = 0;  ///< word of the latest request
   uint64_t forgotten_ = 0;
 };
 
