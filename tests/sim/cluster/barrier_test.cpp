@@ -86,6 +86,81 @@ TEST_CASE("barrier: lanes that a guard excludes do not wait, threads are counted
   for (uint32_t tid = 0; tid < 32; ++tid) CHECK(out[tid] == 8);
 }
 
+// "causes executing thread to wait for all non-exited threads from its warp and marks warps' arrival at
+// barrier" (PTX ISA, barrier): with a thread count warps are counted.
+TEST_CASE("barrier: counted, by warps that are diverged and partly exited", "[sim]") {
+  // Warp 0: lanes 0-7 exit, 8-15 arrive early, 16-31 late. Warp 1 waits for it.
+  const std::string body = R"(
+  .shared .align 4 .u32 value;
+  mov.u32 %r1, 1;
+  setp.ge.u32 %p1, %r0, 32;
+  @%p1 bra WAIT;
+  setp.lt.u32 %p2, %r0, 8;
+  @%p2 exit;
+  setp.lt.u32 %p3, %r0, 16;
+  @%p3 bra EARLY;
+  nanosleep.u32 5000;
+  mov.u32 %r2, 77;
+  st.shared.u32 [value], %r2;
+EARLY:
+  barrier.cta.arrive 2, 64;
+  bra DONE;
+WAIT:
+  barrier.cta.sync 2, 64;
+  ld.shared.u32 %r1, [value];
+DONE:
+)";
+  const auto out = words_of(entry("k", 1, body + std::string(kStoreR1)), 64, {.block = {64, 1, 1}});
+  for (uint32_t tid = 0; tid < 64; ++tid) CHECK(out[tid] == (tid < 8 ? 0 : tid < 32 ? 1 : 77));
+}
+
+TEST_CASE("barrier: counted, lanes of a warp arrive at different instructions or leave instead", "[sim]") {
+  // Three rounds of barrier 1 with 96 threads. In warp 0 odd lanes use another instruction than even ones and
+  // lanes from 24 on exit after the first round; the last warp has 8 threads.
+  const std::string body = R"(
+  .shared .align 4 .u32 count;
+  setp.eq.u32 %p1, %r0, 0;
+  @%p1 st.shared.u32 [count], 0;
+  bar.sync 0;
+  mov.u32 %r2, 0;
+  mov.u32 %r1, 0;
+  and.b32 %r3, %r0, 1; setp.eq.u32 %p2, %r3, 1;
+LOOP:
+  atom.shared.add.u32 %r4, [count], 1;
+  @%p2 bra ODD;
+  barrier.cta.sync 1, 96;
+  bra MET;
+ODD:
+  nanosleep.u32 700;
+  barrier.cta.sync 1, 96;
+MET:
+  ld.shared.u32 %r5, [count];
+  mad.lo.u32 %r1, %r1, 1000, %r5;
+  barrier.cta.sync 1, 96;
+  setp.lt.u32 %p3, %r0, 32; setp.ge.and.u32 %p3, %r0, 24, %p3;
+  @%p3 exit;
+  add.u32 %r2, %r2, 1; setp.lt.u32 %p4, %r2, 3; @%p4 bra LOOP;
+)";
+  const auto out = words_of(entry("k", 1, body + std::string(kStoreR1)), 72, {.block = {72, 1, 1}});
+  for (uint32_t tid = 0; tid < 72; ++tid)
+    CHECK(out[tid] == (tid >= 24 && tid < 32 ? 0 : 72 * 1000000 + 136 * 1000 + 200));
+}
+
+TEST_CASE("barrier: counted reductions gather over diverged lanes", "[sim]") {
+  const std::string body = R"(
+  and.b32 %r3, %r0, 3; setp.eq.u32 %p2, %r3, 0;
+  setp.lt.u32 %p1, %r0, 40;
+  @%p2 bra OTHER;
+  barrier.cta.red.popc.u32 %r1, 3, 64, %p1;
+  bra DONE;
+OTHER:
+  barrier.cta.red.popc.u32 %r1, 3, 64, %p1;
+DONE:
+)";
+  const auto out = words_of(entry("k", 1, body + std::string(kStoreR1)), 64, {.block = {64, 1, 1}});
+  for (uint32_t tid = 0; tid < 64; ++tid) CHECK(out[tid] == 40);
+}
+
 TEST_CASE("barrier: two named barriers at the same time do not mix", "[sim]") {
   // warps 0,1 use barrier 1; warps 2,3 barrier 2, chosen by register; the second pair is much later
   const std::string body = R"(
@@ -166,4 +241,45 @@ FIRST:
   const auto out = words_of(entry("k", 1, body + std::string(kStoreR1)), 300,
                             {.grid = {2, 1, 1}, .block = {64, 1, 1}, .cluster = 2});
   for (uint32_t tid = 0; tid < 32; ++tid) CHECK(out[tid] == 77);
+}
+
+TEST_CASE("cluster: lanes of one warp may be a round apart", "[sim]") {
+  // The low half arrives for round 1 before the high half waits for round 0.
+  const std::string body = R"(
+  mov.u32 %r1, 0;
+  setp.lt.u32 %p1, %r0, 16;
+  barrier.cluster.arrive;
+  @%p1 bra LOW;
+  nanosleep.u32 20000;
+  barrier.cluster.wait;
+  barrier.cluster.arrive;
+  nanosleep.u32 20000;
+  st.volatile.global.u32 [%rd0+1024], 5;
+  barrier.cluster.wait;
+  barrier.cluster.arrive; barrier.cluster.wait;
+  bra DONE;
+LOW:
+  barrier.cluster.wait;
+  barrier.cluster.arrive;
+  barrier.cluster.wait;
+  barrier.cluster.arrive; barrier.cluster.wait;
+  ld.volatile.global.u32 %r1, [%rd0+1024];
+DONE:
+)";
+  const auto out = words_of(entry("k", 1, body + std::string(kStoreR1)), 300,
+                            {.grid = {2, 1, 1}, .block = {32, 1, 1}, .cluster = 2});
+  for (uint32_t tid = 0; tid < 32; ++tid) CHECK(out[tid] == (tid < 16 ? 5 : 0));
+}
+
+TEST_CASE("cluster: lanes that a guard excludes do not wait", "[sim]") {
+  const std::string body = R"(
+  setp.lt.u32 %p1, %r0, 16;
+  barrier.cluster.arrive;
+  @%p1 barrier.cluster.wait;
+  @!%p1 barrier.cluster.wait;
+  mov.u32 %r1, 3;
+)";
+  const auto out =
+      words_of(entry("k", 1, body + std::string(kStoreR1)), 32, {.grid = {2, 1, 1}, .cluster = 2});
+  for (uint32_t tid = 0; tid < 32; ++tid) CHECK(out[tid] == 3);
 }

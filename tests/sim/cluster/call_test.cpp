@@ -222,3 +222,48 @@ TEST_CASE("call: aggregates by value, several results in one area, local memory 
   const auto out = words_of(functions + entry("k", 1, body + std::string(kStoreR1)), 32);
   for (uint32_t tid = 0; tid < 32; ++tid) CHECK(out[tid] == 500 + tid);
 }
+
+TEST_CASE("call: lanes exchange in a function that they entered by different ways", "[sim]") {
+  // Low lanes call `f` directly, the others through `g`, whose own registers are in between.
+  const std::string functions = R"(
+.func (.param .b32 out) f(.param .b32 x) {
+  .reg .b32 %r<6>; .reg .pred %p<3>; .reg .b64 %rd<3>;
+  ld.param.u32 %r1, [x];
+  shfl.sync.bfly.b32 %r2, %r1, 31, 31, -1;
+  and.b32 %r3, %r1, 1; setp.eq.u32 %p1, %r3, 1;
+  vote.sync.ballot.b32 %r4, %p1, -1;
+  xor.b32 %r2, %r2, %r4;
+  cvt.u64.u32 %rd1, %r3;
+  match.any.sync.b64 %r5, %rd1, -1;
+  add.u32 %r2, %r2, %r5;
+  st.param.b32 [out], %r2;
+  ret;
+}
+.func (.param .b32 out) g(.param .b32 x) {
+  .reg .b32 %r<12>;
+  ld.param.u32 %r1, [x];
+  mul.lo.u32 %r2, %r1, 3; add.u32 %r3, %r2, %r1; xor.b32 %r4, %r3, %r2; add.u32 %r5, %r4, 7;
+  { .param .b32 a; .param .b32 r; st.param.b32 [a], %r1; call (r), f, (a); ld.param.b32 %r6, [r]; }
+  add.u32 %r7, %r2, %r3; add.u32 %r7, %r7, %r4; add.u32 %r7, %r7, %r5;
+  sub.u32 %r7, %r7, %r2; sub.u32 %r7, %r7, %r3; sub.u32 %r7, %r7, %r4; sub.u32 %r7, %r7, %r5;
+  add.u32 %r6, %r6, %r7;
+  st.param.b32 [out], %r6;
+  ret;
+}
+)";
+  const std::string body = R"(
+  add.u32 %r3, %r0, 1000;
+  setp.lt.u32 %p1, %r0, 12;
+  @%p1 bra DIRECT;
+  { .param .b32 a; .param .b32 r; st.param.b32 [a], %r3; call (r), g, (a); ld.param.b32 %r1, [r]; }
+  bra DONE;
+DIRECT:
+  { .param .b32 a; .param .b32 r; st.param.b32 [a], %r3; call (r), f, (a); ld.param.b32 %r1, [r]; }
+DONE:
+)";
+  const auto out = words_of(functions + entry("k", 1, body + std::string(kStoreR1)), 32);
+  for (uint32_t tid = 0; tid < 32; ++tid) {
+    const uint32_t same_parity = tid % 2 == 1 ? 0xAAAAAAAAU : 0x55555555U;
+    CHECK(out[tid] == ((1000 + (tid ^ 31)) ^ 0xAAAAAAAAU) + same_parity);
+  }
+}

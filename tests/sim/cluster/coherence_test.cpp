@@ -142,3 +142,64 @@ LOOP:
   bench.launch("writer", {payload, flag}, {.block = {1, 1, 1}, .gpu = 1});
   bench.run();
 }
+
+TEST_CASE("coherence: a cluster barrier orders global memory between CTAs", "[sim]") {
+  // CTA 1 has the old lines in L1. CTA 0 writes them behind a long queue of stores; both pass the barrier.
+  const std::string form = GENERATE("", ".aligned");
+  const std::string body = R"(
+  mov.u32 %r2, %cluster_ctarank;
+  mul.wide.u32 %rd2, %r0, 4; add.u64 %rd3, %rd0, %rd2;
+  ld.global.u32 %r3, [%rd3];
+  setp.ne.u32 %p1, %r3, 0; @%p1 trap;
+  barrier.cluster.arrive; barrier.cluster.wait;
+  setp.ne.u32 %p2, %r2, 0;
+  @%p2 bra MEET;
+  mul.wide.u32 %rd4, %r0, 16; add.u64 %rd4, %rd4, %rd1;
+  mov.u32 %r4, 0;
+FILL:
+  st.global.v4.u32 [%rd4], {%r4, %r4, %r4, %r4};
+  add.u64 %rd4, %rd4, 512; add.u32 %r4, %r4, 1; setp.lt.u32 %p3, %r4, 100; @%p3 bra FILL;
+  st.global.u32 [%rd3], 5;
+MEET:
+  barrier.cluster.arrive)" +
+                           form + "; barrier.cluster.wait" + form + R"(;
+  ld.global.u32 %r5, [%rd3];
+  setp.ne.u32 %p1, %r5, 5; @%p1 trap;
+)";
+  Bench bench(entry("k", 2, body), 2);
+  const auto cell = bench.allocate(128, GENERATE(0U, 1U));
+  const auto noise = bench.allocate(51200, 1);
+  bench.launch("k", {cell, noise}, {.grid = {2, 1, 1}, .cluster = 2});
+  bench.run();
+}
+
+TEST_CASE("coherence: an mbarrier in another CTA orders global memory at cluster scope", "[sim]") {
+  const std::string body = R"(
+  .shared .align 8 .b64 bar;
+  mov.u32 %r2, %cluster_ctarank;
+  ld.global.u32 %r3, [%rd0];
+  setp.ne.u32 %p1, %r3, 0; @%p1 trap;
+  mbarrier.init.shared::cta.b64 [bar], 1;
+  barrier.cluster.arrive; barrier.cluster.wait;
+  setp.ne.u32 %p2, %r2, 0;
+  @%p2 bra WAIT;
+  mov.u32 %r4, 0; mov.u64 %rd4, %rd1;
+FILL:
+  st.global.v4.u32 [%rd4], {%r4, %r4, %r4, %r4};
+  add.u64 %rd4, %rd4, 512; add.u32 %r4, %r4, 1; setp.lt.u32 %p3, %r4, 100; @%p3 bra FILL;
+  st.global.u32 [%rd0], 5;
+  mov.u32 %r5, bar; mapa.shared::cluster.u32 %r6, %r5, 1;
+  mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r6];
+  bra DONE;
+WAIT:
+  mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p3, [bar], 0; @!%p3 bra WAIT;
+  ld.global.u32 %r7, [%rd0];
+  setp.ne.u32 %p1, %r7, 5; @%p1 trap;
+DONE:
+)";
+  Bench bench(entry("k", 2, body), 2);
+  const auto cell = bench.allocate(128, GENERATE(0U, 1U));
+  const auto noise = bench.allocate(51200, 1);
+  bench.launch("k", {cell, noise}, {.grid = {2, 1, 1}, .block = {1, 1, 1}, .cluster = 2});
+  bench.run();
+}

@@ -84,8 +84,27 @@ TEST_CASE("error: launches that cannot be", "[sim]") {
   // 132 SMs hold 2 CTAs of 1024 threads each
   CHECK_THAT(refusal("kernel_one", {0}, {.grid = {265, 1, 1}, .block = {1024, 1, 1}, .cooperative = true}),
              Contains("264"));
+  // A cluster lies in one GPC: 6 GPCs of 16 SMs and 2 of 18 hold 4 + 4 clusters of 4 CTAs of one SM each,
+  // not 33.
+  CHECK_THAT(refusal("kernel_one", {0},
+                     {.grid = {132, 1, 1}, .cluster = 4, .dynamic_shared = 200000, .cooperative = true}),
+             Contains("128"));
+  CHECK(bench.try_launch("kernel_one", {0},
+                         {.grid = {128, 1, 1}, .cluster = 4, .dynamic_shared = 200000, .cooperative = true}));
   CHECK(
       bench.try_launch("kernel_one", {0}, {.grid = {264, 1, 1}, .block = {1024, 1, 1}, .cooperative = true}));
+}
+
+TEST_CASE("error: shared memory counts with the gap before its dynamic part", "[sim]") {
+  // 4 static bytes and dynamic memory aligned to 16: 232,448 bytes are the most
+  const std::string text =
+      ".visible .entry k() { .shared .b8 s[4]; .reg .u32 %r; ld.shared.u8 %r, [s]; ret; }\n";
+  Bench bench(text);
+  CHECK(bench.try_launch("k", {}, {.dynamic_shared = 232432}));
+  const auto refused = bench.try_launch("k", {}, {.dynamic_shared = 232433});
+  REQUIRE_FALSE(refused);
+  CHECK_THAT(refused.error().to_string(), Contains("232449"));
+  bench.run();
 }
 
 TEST_CASE("error: vprintf prints in order of time, __assertfail names its arguments", "[sim]") {
