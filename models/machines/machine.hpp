@@ -69,6 +69,7 @@ struct SmParameters {
   uint32_t local_store_window_bytes = 131072;  ///< unacknowledged local stores per SM
   uint32_t tma_load_issue_clk = 22, tma_store_issue_clk = 75, tma_latency_clk = 475;
   double tma_bytes_per_clk = 64;
+  uint32_t fence_proxy_async_clk = 57;  ///< generic stores before async reads
   uint32_t fence_cta_clk = 8, fence_gpu_clk = 200, fence_sys_clk = 400;  ///< beyond waiting for stores
   uint32_t barrier_latency_clk = 22, barrier_per_warp_clk = 2;
   uint32_t mbarrier_arrive_clk = 6, mbarrier_wait_clk = 43;

@@ -99,6 +99,7 @@ void add_sm(std::vector<Parameter>& table) {
   add(row<kSm, &P::tma_store_issue_clk>("sm.tma_store_issue_clk", cycles, {0, 100000}));
   add(row<kSm, &P::tma_latency_clk>("sm.tma_latency_clk", cycles, {0, 100000}));
   add(row<kSm, &P::tma_bytes_per_clk>("sm.tma_bytes_per_clk", bytes_per_cycle, {1, 1e6}));
+  add(row<kSm, &P::fence_proxy_async_clk>("sm.fence_proxy_async_clk", cycles, {0, 100000}));
   add(row<kSm, &P::fence_cta_clk>("sm.fence_cta_clk", cycles, {0, 100000}));
   add(row<kSm, &P::fence_gpu_clk>("sm.fence_gpu_clk", cycles, {0, 100000}));
   add(row<kSm, &P::fence_sys_clk>("sm.fence_sys_clk", cycles, {0, 100000}));

@@ -331,7 +331,8 @@ bool Sm::execute(Fragment& fragment, const ExecOp& exec, const Op& op, uint32_t 
     case ExecKind::fence:
       if (op.modifiers.proxy !=
           ptx::Proxy::none) {  // orders proxies of this thread; waits for no acknowledgement
-        fragment.cycle += parameters_.fence_cta_clk;
+        fragment.cycle += op.modifiers.proxy == ptx::Proxy::async ? parameters_.fence_proxy_async_clk
+                                                                  : parameters_.fence_cta_clk;
         ++fragment.pc;
         return true;
       }
