@@ -31,7 +31,7 @@ sim::JobControl control_of(const ScenarioOptions& options, ProgressLine& line) {
 Expected<int> run_command(const RunCommand& command, bool progress) {
   const ScenarioOptions& options = command.options;
   if (Expected<void> writable = check_output(options.json); !writable) return writable.error();
-  sim::ScenarioRunner runner(sim::executable_build_id());
+  sim::ScenarioRunner runner({});  // keeps nothing, so the build needs no name
   Expected<sim::Outcome> outcome = [&] {
     ProgressLine line(progress);
     return runner.run(job_of(options, command.settings), control_of(options, line));

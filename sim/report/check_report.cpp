@@ -66,6 +66,20 @@ std::string families_text(const CheckReport& report) {
   return table.empty() ? "" : '\n' + table.text();
 }
 
+/// What bound the rows that failed: where to look first.
+std::string failures_text(const std::vector<CheckedRow>& rows) {
+  std::string text;
+  for (const CheckedRow& row : rows) {
+    if (!row.failed()) continue;
+    const Outcome& outcome = row.outcome;
+    std::string words = row.measurement.id + ": ";
+    if (outcome.result == ResultState::wrong) words += "wrong result, " + outcome.mismatch + "; ";
+    words += share_percent(outcome.bound_share) + " of the speed of light; " + outcome.bottleneck.binding;
+    text += "  " + wrapped(words, 4, 2);
+  }
+  return text.empty() ? "" : "\nfailed\n" + text;
+}
+
 json row_json(const CheckedRow& row) {
   const Measurement& measurement = row.measurement;
   json entry = {{"id", measurement.id},
@@ -121,8 +135,8 @@ std::string check_text(const CheckReport& report) {
     failed += row.failed() ? 1 : 0;
   }
   for (const NotRun& row : report.not_run) failed += row.is_failure ? 1 : 0;
-  std::string text =
-      (table.empty() ? "" : table.text()) + families_text(report) + not_run_text(report.not_run);
+  std::string text = (table.empty() ? "" : table.text_wrapped()) + families_text(report) +
+                     failures_text(report.rows) + not_run_text(report.not_run);
   text += '\n' + std::to_string(report.rows.size()) + " rows in " + duration(report.wall_s);
   if (cached != 0) {
     text += cached == report.rows.size() ? ", all from the cache: nothing was simulated now"

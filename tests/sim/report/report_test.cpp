@@ -54,6 +54,12 @@ CheckReport check_report() {
   return report;
 }
 
+std::string on_one_line(const std::string& text) {
+  std::istringstream stream(text);
+  std::vector<std::string> words{std::istream_iterator<std::string>(stream), {}};
+  return joined(words);
+}
+
 void check_width(const std::string& text) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
@@ -167,7 +173,11 @@ TEST_CASE("reports: bytes of the user's names that are no UTF-8 do not break JSO
 }
 
 TEST_CASE("check report: the keys of the contract, and what is over its threshold") {
-  const CheckReport report = check_report();
+  CheckReport report = check_report();
+  report.rows[0].measurement.id = "h100-ep8-dispatch-h7168-k8-e256-t1024-sm24";
+  report.rows[0].outcome.result = ResultState::wrong;
+  report.rows[0].outcome.mismatch = "rank 3, row 17: byte 5 is 2, expected 3";
+  report.rows[0].from_cache = true;
   const json document = json::parse(check_json(report));
   const json& row = document["rows"][0];
   for (const char* key :
@@ -180,7 +190,11 @@ TEST_CASE("check report: the keys of the contract, and what is over its threshol
   CHECK(document["not_run"][0]["id"] == "h800-ep16-dispatch");
   CHECK(document["passed"] == false);
   const std::string text = check_text(report);
-  CHECK_THAT(text, Catch::Contains("over 15 %") && Catch::Contains("FAILED: 1") &&
-                       Catch::Contains("internode kernels are not in this version"));
+  const std::string words = on_one_line(text);
+  CHECK_THAT(words, Catch::Contains("WRONG RESULT, over 15 %, cached") && Catch::Contains("FAILED: 1"));
+  CHECK_THAT(words, Catch::Contains("internode kernels are not in this version"));
+  CHECK_THAT(words,
+             Catch::Contains("t1024-sm24: wrong result, rank 3, row 17: byte 5 is 2, expected 3; 83 % of "
+                             "the speed of light; nvlink egress (93 % busy at its busiest)"));
   check_width(text);
 }
