@@ -1,4 +1,6 @@
-// Addresses, and operands with rules of their own: barriers and thread counts.
+// Addresses, and operands with rules of their own: barriers, multiples, matrix fragments.
+#include <charconv>
+
 #include "ptx_frontend/check/operand_check.hpp"
 #include "ptx_frontend/check/operand_message.hpp"
 
@@ -91,12 +93,12 @@ Result OperandChecker::check_barrier(const Operand& operand) const {
   return check_value(OperandSpec{}, Type::u32, operand);
 }
 
-Result OperandChecker::check_threads(const Operand& operand) const {
-  if (operand.kind == OperandKind::integer && (operand.value % 32 != 0)) {
-    return OperandError{"thread-count",
+Result OperandChecker::check_multiple(const Operand& operand, unsigned unit, std::string_view id,
+                                      std::string_view rule) const {
+  if (operand.kind == OperandKind::integer && operand.value % unit != 0) {
+    return OperandError{id,
                         operand.range,
-                        "a thread count of a barrier is a multiple of the warp size 32, found " +
-                            std::to_string(static_cast<int64_t>(operand.value)),
+                        std::string(rule) + ", found " + std::to_string(static_cast<int64_t>(operand.value)),
                         {}};
   }
   return check_value(OperandSpec{}, Type::u32, operand);
@@ -105,6 +107,54 @@ Result OperandChecker::check_threads(const Operand& operand) const {
 Result OperandChecker::check_braces(const Operand& operand, std::string_view what) const {
   if (operand.kind == OperandKind::vector) return {};
   return mismatch(operand, "expected " + std::string(what) + " in braces, { ... }");
+}
+
+namespace {
+
+/// The number behind `mark` in a spelling: 128 of m64n128k16; 0 if there is none.
+unsigned number_behind(std::string_view spelling, std::string_view mark) {
+  const size_t at = spelling.find(mark);
+  unsigned number = 0;
+  if (at != std::string_view::npos)
+    std::from_chars(spelling.data() + at + mark.size(), spelling.data() + spelling.size(), number);
+  return number;
+}
+
+/// How many registers of a thread hold the fragment, where the spelling says so (PTX ISA 9.7.14.5.15 and
+/// 9.7.15.5); 0: not known here.
+unsigned fragment_registers(std::string_view spelling, const OperandSpec& spec, Type type) {
+  if (spelling.starts_with("ldmatrix") || spelling.starts_with("stmatrix"))
+    return number_behind(spelling, ".x");
+  if (!spelling.starts_with("wgmma")) return 0;
+  if (!spec.destination) return 4;  // A from registers
+  return number_behind(spelling, "m64n") / (type == Type::f16 ? 4 : 2);
+}
+
+}  // namespace
+
+Result OperandChecker::check_fragment(const OperandSpec& spec, const Modifiers& m, const Operand& operand,
+                                      std::string_view spelling) const {
+  const Symbol* symbol = symbol_of(operand);
+  if (operand.kind == OperandKind::identifier && symbol != nullptr && symbol->kind == SymbolKind::reg &&
+      symbol->vector == 1 && !spec.destination && spelling.starts_with("wgmma")) {
+    if (type_bytes(symbol->type) == 8 && is_integer_or_bits(symbol->type)) return {};
+    return mismatch(operand, quoted(operand.name) + " is declared " + type_name(symbol->type) +
+                                 ", a matrix descriptor needs a 64-bit register");
+  }
+  const bool vector_register = symbol != nullptr && symbol->kind == SymbolKind::reg && symbol->vector > 1;
+  if (operand.kind != OperandKind::vector && !vector_register)
+    return mismatch(operand, "expected a matrix fragment, { ... }");
+  const size_t count = vector_register ? symbol->vector : operand.elements.size();
+  const unsigned wanted = fragment_registers(spelling, spec, m.type);
+  if (wanted != 0 && count != wanted)
+    return mismatch(operand, "a fragment of this instruction has " + std::to_string(wanted) +
+                                 " registers, found " + std::to_string(count));
+  for (const Operand& part : operand.elements) {
+    const Type type = register_type(part);
+    if (type == Type::none || type == Type::pred || (wanted != 0 && type_bytes(type) != 4))
+      return mismatch(part, "expected a 32-bit register as part of a matrix fragment");
+  }
+  return {};
 }
 
 }  // namespace ptxwire::ptx

@@ -19,6 +19,17 @@ bool writes_input(const Function& function, const Instruction& instruction) {
          function.parameters.end();
 }
 
+/// st.param to an argument of a call, declared in the body.
+bool writes_argument(const Function& function, const Instruction& instruction) {
+  if (instruction.opcode != Opcode::st || instruction.modifiers.space != Space::param) return false;
+  const uint32_t target = instruction.operands[0].elements[0].symbol;
+  const auto contains = [&](const std::vector<uint32_t>& list) {
+    return std::find(list.begin(), list.end(), target) != list.end();
+  };
+  return target < function.symbols.size() && function.symbols[target].space == Space::param &&
+         !contains(function.parameters) && !contains(function.returns);
+}
+
 /// ld.param of the result that the function gives.
 bool reads_output(const Function& function, const Instruction& instruction) {
   if (instruction.opcode != Opcode::ld || instruction.modifiers.space != Space::param) return false;
@@ -85,6 +96,26 @@ bool Checker::resolve_operand(const FunctionNames& names, const Instruction& ins
   return good;
 }
 
+/// The elements that an index counts are of the variable's basic type; of a vector too (ISA 6.4.2).
+void Checker::scale_index(const Function& function, Operand& operand) const {
+  if (!operand.indexed) return;
+  operand.indexed = false;
+  const Symbol* symbol = OperandChecker(module_, function).symbol_of(operand.elements[0]);
+  if (symbol != nullptr) operand.offset *= std::max(1U, type_bytes(symbol->type));
+}
+
+namespace {
+
+/// ld.global.u32 d, a[3] says the same as [a+12].
+void index_to_address(const Candidate& candidate, size_t place, Operand& operand) {
+  if (operand.kind != OperandKind::name_offset || place >= candidate.operands.size()) return;
+  const OperandClass kind = candidate.operands[place]->kind;
+  if (kind == OperandClass::address || kind == OperandClass::source_address)
+    operand.kind = OperandKind::address;
+}
+
+}  // namespace
+
 // ---------------------------------------------------------------- instructions
 
 void Checker::check_guard(const Function& function, const FunctionNames& names, Instruction& instruction) {
@@ -115,7 +146,13 @@ void Checker::check_instruction(const Function& function, const FunctionNames& n
   if (family == Opcode::bra || family == Opcode::brx) return check_branch(function, names, instruction);
   if (family == Opcode::call) return check_call(function, names, instruction);
   bool good = true;
-  for (Operand& operand : instruction.operands) good &= resolve_operand(names, instruction, operand);
+  for (size_t k = 0; k < instruction.operands.size(); ++k) {
+    Operand& operand = instruction.operands[k];
+    good &= resolve_operand(names, instruction, operand);
+    if (!operand.indexed) continue;
+    scale_index(function, operand);
+    index_to_address(first, k, operand);
+  }
   if (!good) return;
   const OperandChecker checker(module_, function);
   std::optional<OperandError> best;
@@ -128,6 +165,10 @@ void Checker::check_instruction(const Function& function, const FunctionNames& n
           candidate.form->form->support == Support::executed && instruction.opcode != Opcode::unsupported;
       if (reads_output(function, instruction)) {
         error("read-of-result", instruction.operands[1].range, "the function's result can only be written");
+      }
+      if (instruction.guard.present && writes_argument(function, instruction)) {
+        error("bad-guard", instruction.guard.predicate.range,
+              "a store of a call's argument cannot be guarded, it must happen for every thread that calls");
       }
       if (writes_input(function, instruction)) {
         error("write-to-parameter", instruction.operands[0].range,

@@ -32,6 +32,7 @@ class Checker {
   // ---- instructions (checker.cpp)
   void check_function(Function& function, const ModuleNames& names);
   void check_instruction(const Function& function, const FunctionNames& names, Instruction& instruction);
+  void scale_index(const Function& function, Operand& operand) const;
   bool resolve_operand(const FunctionNames& names, const Instruction& instruction, Operand& operand);
   bool resolve_name(const FunctionNames& names, uint32_t scope, Operand& operand);
   void note_shared_use(const Operand& operand);

@@ -1,5 +1,6 @@
 #include "ptx_frontend/check/operand_check.hpp"
 
+#include <algorithm>
 #include <bit>
 
 #include "ptx_frontend/check/operand_message.hpp"
@@ -45,7 +46,8 @@ bool register_fits(Type reg, Type type, bool wider) {
   const unsigned have = type_bytes(reg), want = type_bytes(type);
   if (wider ? have < want : have != want) return false;
   if (is_bits(type)) return true;
-  if (is_signed_integer(type) || is_unsigned_integer(type)) return is_integer_or_bits(reg);
+  if (is_signed_integer(type) || is_unsigned_integer(type))
+    return is_integer_or_bits(reg) || reg == Type::f16x2;
   // Floating types: the very type, or untyped bits.
   return reg == type || is_bits(reg);
 }
@@ -135,6 +137,13 @@ Result OperandChecker::check_symbol_value(const OperandSpec& spec, Type type, co
                         " variable, expected a register or a constant",
                     "take its address with mov, or its value with ld");
   }
+  const auto is_it = [&](uint32_t index) { return &function_.symbols[index] == &symbol; };
+  const auto& own = function_.parameters;
+  if (symbol.space == Space::param && std::none_of(own.begin(), own.end(), is_it) &&
+      std::none_of(function_.returns.begin(), function_.returns.end(), is_it)) {
+    return mismatch(operand, quoted(symbol.name) + " is an argument of a call, its address cannot be taken",
+                    "st.param and ld.param reach it by name");
+  }
   const bool near_space = symbol.space == Space::shared || symbol.space == Space::local ||
                           symbol.space == Space::param || symbol.space == Space::constant;
   const unsigned bytes = type_bytes(type);
@@ -174,6 +183,8 @@ Result OperandChecker::check_pair(const OperandSpec& spec, Type type, const Oper
   OperandSpec first = spec;
   first.second_predicate = first.needs_second = false;
   if (Result error = check_value(first, type, operand.elements[0])) return error;
+  if (operand.elements[0].kind == OperandKind::sink && operand.elements[1].kind == OperandKind::sink)
+    return mismatch(operand, "one of the two results must be wanted");
   OperandSpec second = first;
   second.may_sink = !spec.needs_second || type == Type::pred;
   return check_value(second, Type::pred, operand.elements[1]);
@@ -205,7 +216,7 @@ Result OperandChecker::check_value(const OperandSpec& spec, Type type, const Ope
       if (spec.constant) return mismatch(operand, "expected a constant");
       return check_identifier(spec, type, operand);
     case OperandKind::vector:
-      if (operand.elements.size() == 1 && spec.wider) return check_value(spec, type, operand.elements[0]);
+      if (operand.elements.size() == 1 && spec.may_brace) return check_value(spec, type, operand.elements[0]);
       return mismatch(operand,
                       "expected one register, found a vector of " + std::to_string(operand.elements.size()));
     case OperandKind::address:
@@ -219,14 +230,15 @@ Result OperandChecker::check_vector(const OperandSpec& spec, Type type, unsigned
                                     const Operand& operand) const {
   if (count <= 1) return check_value(spec, type, operand);
   if (operand.kind == OperandKind::sink && spec.may_sink) return {};
-  if (const Symbol* symbol = symbol_of(operand);
-      symbol != nullptr && symbol->kind == SymbolKind::reg && symbol->vector == count) {
+  if (const Symbol* symbol = symbol_of(operand); symbol != nullptr && symbol->kind == SymbolKind::reg &&
+                                                 symbol->vector == count && operand.component == 0) {
     return register_fits(symbol->type, type, spec.wider)
                ? Result{}
                : mismatch(operand, quoted(operand.name) + " is a vector of " + type_name(symbol->type) +
                                        ", expected " + type_name(type));
   }
-  if (operand.kind == OperandKind::special && special_register_info(operand.special).vector && count == 4)
+  if (operand.kind == OperandKind::special && spec.special && operand.component == 0 && count == 4 &&
+      special_register_info(operand.special).vector)
     return {};
   if (operand.kind != OperandKind::vector || operand.elements.size() != count) {
     return mismatch(operand, "expected a vector of " + std::to_string(count) + " registers, { ... }");
@@ -266,7 +278,7 @@ Result OperandChecker::check_parts(const OperandSpec& spec, Type type, const Ope
 }
 
 Result OperandChecker::check_operand(const OperandSpec& spec, const Candidate& candidate,
-                                     const Operand& operand) const {
+                                     const Operand& operand, std::string_view spelling) const {
   const Modifiers& m = candidate.modifiers;
   Type type = spec.fixed;
   if (spec.type_source == TypeSource::type) type = m.type;
@@ -288,6 +300,14 @@ Result OperandChecker::check_operand(const OperandSpec& spec, const Candidate& c
     case OperandClass::source_size:
       if (register_type(operand) == Type::pred) return {};
       return check_value(OperandSpec{}, Type::u32, operand);
+    case OperandClass::bulk_size:
+      return check_multiple(operand, 16, "operand-range", "a bulk copy moves a multiple of 16 bytes");
+    case OperandClass::parity: {
+      OperandSpec bit = spec;
+      bit.ranged = true;
+      bit.high = 1;
+      return check_value(bit, Type::u32, operand);
+    }
     case OperandClass::variable: {
       OperandSpec with_symbol = spec;
       with_symbol.symbol = true;
@@ -298,7 +318,8 @@ Result OperandChecker::check_operand(const OperandSpec& spec, const Candidate& c
     case OperandClass::barrier:
       return check_barrier(operand);
     case OperandClass::threads:
-      return check_threads(operand);
+      return check_multiple(operand, 32, "thread-count",
+                            "a thread count of a barrier is a multiple of the warp size 32");
     case OperandClass::tensor:
       if (operand.kind == OperandKind::address && operand.elements.size() == 2)
         return check_braces(operand.elements[1], "tensor coordinates");
@@ -309,8 +330,7 @@ Result OperandChecker::check_operand(const OperandSpec& spec, const Candidate& c
       if (operand.kind == OperandKind::sink) return {};
       return mismatch(operand, "expected '_' as destination, this form gives no result");
     case OperandClass::matrix:
-      if (operand.kind != OperandKind::address && operand.kind != OperandKind::list) return {};
-      return mismatch(operand, "expected a matrix fragment, { ... }");
+      return check_fragment(spec, m, operand, spelling);
     case OperandClass::label:
     case OperandClass::targets:
     case OperandClass::call:
@@ -343,7 +363,7 @@ Result OperandChecker::check(const Candidate& candidate, const Instruction& inst
       if (spare == 0) continue;
       --spare;
     }
-    if (Result error = check_operand(*spec, candidate, operands[at])) {
+    if (Result error = check_operand(*spec, candidate, operands[at], instruction.text)) {
       error->operand = at + 1;
       return error;
     }

@@ -35,7 +35,7 @@ class OperandChecker {
  private:
   using Result = std::optional<OperandError>;
   [[nodiscard]] Result check_operand(const OperandSpec& spec, const Candidate& candidate,
-                                     const Operand& operand) const;
+                                     const Operand& operand, std::string_view spelling) const;
   [[nodiscard]] Result check_value(const OperandSpec& spec, Type type, const Operand& operand) const;
   [[nodiscard]] Result check_identifier(const OperandSpec& spec, Type type, const Operand& operand) const;
   [[nodiscard]] Result check_symbol_value(const OperandSpec& spec, Type type, const Operand& operand,
@@ -48,7 +48,10 @@ class OperandChecker {
   [[nodiscard]] Result check_parts(const OperandSpec& spec, Type type, const Operand& operand) const;
   [[nodiscard]] Result check_address(Space space, const Operand& operand) const;
   [[nodiscard]] Result check_barrier(const Operand& operand) const;
-  [[nodiscard]] Result check_threads(const Operand& operand) const;
+  [[nodiscard]] Result check_multiple(const Operand& operand, unsigned unit, std::string_view id,
+                                      std::string_view rule) const;
+  [[nodiscard]] Result check_fragment(const OperandSpec& spec, const Modifiers& m, const Operand& operand,
+                                      std::string_view spelling) const;
   [[nodiscard]] Result check_braces(const Operand& operand, std::string_view what) const;
 
   const Module& module_;

@@ -74,19 +74,24 @@ Fit fit_words(const CompiledForm& form, const std::vector<Word>& words) {
       form.form->head.ends_with('c') &&
       (form.form->head == "addc" || form.form->head == "subc" || form.form->head == "madc");
   std::vector<bool> filled(form.groups.size(), false);
-  bool type_seen = false;
+  bool type_seen = false, space_seen = false;
   std::vector<std::pair<ModifierField, std::string_view>> settings;
   for (const Word& word : words) {
     bool taken = false;
     for (size_t g = 0; g < form.groups.size() && !taken; ++g) {
-      // Type words are the one exception to "a set": the first is the type, the second the source type.
-      const bool too_early = form.groups[g].field == ModifierField::stype && !type_seen;
-      if (filled[g] || too_early) continue;
+      // Exceptions to "a set": of two types, or two spaces, the first is the destination's; and ^ words come
+      // first.
+      const ModifierField field = form.groups[g].field;
+      const bool too_early =
+          (field == ModifierField::stype && !type_seen) || (field == ModifierField::sspace && !space_seen);
+      const bool too_late = form.groups[g].leading && fit.words_taken != 0;
+      if (filled[g] || too_early || too_late) continue;
       for (const ModifierWord& candidate : form.groups[g].words) {
         if (!candidate.matches(word.text)) continue;
         filled[g] = taken = true;
-        type_seen |= form.groups[g].field == ModifierField::type;
-        settings.emplace_back(form.groups[g].field, word.text);
+        type_seen |= field == ModifierField::type;
+        space_seen |= field == ModifierField::space;
+        settings.emplace_back(field, word.text);
         if (exceeds(candidate.needs, fit.needs)) fit.needs_word = word.text;
         fit.needs = strictest(fit.needs, candidate.needs);
         break;
@@ -183,17 +188,21 @@ SpellingError explain(std::string_view spelling, std::string_view head, std::spa
   error.begin = word.begin - 1;
   error.end = word.begin + static_cast<uint32_t>(word.text.size());
   std::vector<std::string_view> vocabulary;
-  bool known = false;
+  bool known = false, leading = false;
   for (const CompiledForm& form : forms) {
     for (const ModifierGroup& group : form.groups) {
       for (const ModifierWord& candidate : group.words) {
         known |= candidate.matches(word.text);
+        leading |= group.leading && candidate.matches(word.text);
         vocabulary.push_back(candidate.word);
       }
     }
   }
   const std::string name = "'." + std::string(word.text) + "'";
-  if (known) {
+  if (leading && best.words_taken != 0) {
+    error.id = "conflicting-modifier";
+    error.message = "modifier " + name + " must follow '" + std::string(head) + "' directly";
+  } else if (known) {
     error.id = "conflicting-modifier";
     error.message =
         "modifier " + name + " does not go with the other modifiers of '" + std::string(spelling) + "'";

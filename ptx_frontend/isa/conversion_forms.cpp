@@ -80,7 +80,7 @@ constexpr InstructionForm kForms[] = {
      {20, 20}},
     {"cvta",
      Opcode::cvta,
-     "flag:to space:const|global|local|shared|shared::cta|shared::cluster|param@77/70|param::entry@77/70 "
+     "^flag:to space:const|global|local|shared|shared::cta|shared::cluster|param@77/70|param::entry@77/70 "
      "type:u64",
      "=u64, u64",
      {20, 20}},

@@ -8,11 +8,12 @@
 // Modifiers are groups with blanks between:
 //   field:word|word    one of the words must be written
 //   field?:word|word   one of them may be written
+//   ^field:word|word   one of the words must be written, and first: mul.lo.s32, never mul.s32.lo
 //   field=word         the default, which a written word overrides
 // The words of a spelling form a set: in any order, each goes to the first group that takes it and is not yet
-// filled (only the type words keep their order). A field names what the word sets (modifier_field.hpp).
-// UPPERCASE words and groups stand for sets (instruction_table.cpp). A word may carry what it needs:
-// `v8@88/100` is PTX 8.8 and sm_100, `add@81/90a` is PTX 8.1 and sm_90a.
+// filled (only types, and the two spaces of a copy, keep their order). A field names what the word sets
+// (modifier_field.hpp). UPPERCASE words and groups stand for sets (instruction_table.cpp). A word may carry
+// what it needs: `v8@88/100` is PTX 8.8 and sm_100, `add@81/90a` is PTX 8.1 and sm_90a.
 //
 // Operands are separated by commas; `=` marks a destination. Then the type or kind:
 //   T, S, W            type of the first or second type word; W is twice as wide as T
@@ -24,9 +25,10 @@
 //   policy, ctamask    there exactly if .L2::cache_hint, .multicast::cluster is written
 //   tensor             [map, {c0, ...}]
 //   matrix             fragment or descriptor of a matrix instruction, not checked further
-//   label, targets, call, barrier, threads, srcsize, vector, sink   as they say
+//   label, targets, call, barrier, threads, srcsize, bulksize, parity, vector, sink   as they say
 // Then suffixes:
 //   ~  wider registers are accepted            ?  may be left out          _  `_` is accepted
+//   1  one register in braces is accepted
 //   !  `!p` is accepted                        %  special registers are accepted
 //   |pred  a second result, d|p, may follow    &pred  must follow
 //   #  a constant    #a..b  in this range      #a..b/n  and a multiple of n    #a..b/^  and a power of two

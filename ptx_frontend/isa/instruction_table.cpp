@@ -101,6 +101,8 @@ void parse_groups(std::string_view text, CompiledForm& form) {
     ModifierGroup group;
     const size_t colon = group_text.find(':');
     std::string_view name = group_text.substr(0, colon);
+    group.leading = name.starts_with('^');
+    if (group.leading) name.remove_prefix(1);
     group.optional = name.ends_with('?');
     if (group.optional) name.remove_suffix(1);
     group.field = modifier_field(name);
@@ -137,6 +139,9 @@ std::string_view parse_suffixes(std::string_view text, OperandSpec& spec) {
     switch (text.back()) {
       case '~':
         spec.wider = true;
+        break;
+      case '1':
+        spec.may_brace = true;
         break;
       case '?':
         spec.optional = true;
@@ -178,6 +183,8 @@ OperandSpec parse_operand_spec(std::string_view text) {
                                      {"policy", OperandClass::policy},
                                      {"ctamask", OperandClass::cta_mask},
                                      {"srcsize", OperandClass::source_size},
+                                     {"bulksize", OperandClass::bulk_size},
+                                     {"parity", OperandClass::parity},
                                      {"tensor", OperandClass::tensor},
                                      {"vector", OperandClass::vector},
                                      {"matrix", OperandClass::matrix},

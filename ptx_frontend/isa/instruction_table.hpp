@@ -28,6 +28,7 @@ struct ModifierWord {
 struct ModifierGroup {
   ModifierField field = ModifierField::word;
   bool optional = false;
+  bool leading = false;  ///< `^`: only as the first word
   std::vector<ModifierWord> words;
 };
 
@@ -43,6 +44,8 @@ enum class OperandClass : uint8_t {
   policy,       ///< 64-bit cache policy, there iff .L2::cache_hint
   cta_mask,     ///< 16-bit mask, there iff .multicast::cluster
   source_size,  ///< cp.async: bytes to read, or a predicate that ignores the source
+  bulk_size,    ///< 32 bits; a constant must be a multiple of 16
+  parity,       ///< 32 bits; a constant must be 0 or 1
   tensor,       ///< [map, {coordinates}]
   vector,       ///< { ... } of any 16-bit or 32-bit values
   matrix,       ///< fragment: { ... } or a descriptor
@@ -63,6 +66,7 @@ struct OperandSpec {
   bool destination = false;
   bool vector = false;            ///< Modifiers::vector elements
   bool wider = false;             ///< `~`
+  bool may_brace = false;         ///< `1`
   bool optional = false;          ///< `?`
   bool may_sink = false;          ///< `_`
   bool constant = false;          ///< `#`

@@ -41,6 +41,7 @@ struct Operand {
   OperandKind kind = OperandKind::none;
   bool negated = false;  ///< !p
   bool is_unsigned = false;
+  bool indexed = false;   ///< a[3]: until checking, `offset` counts elements
   uint8_t component = 0;  ///< .x .y .z .w / .r .g .b .a of a vector register: 1..4; 0 none
   SpecialRegister special = SpecialRegister::count;
   SourceRange range;

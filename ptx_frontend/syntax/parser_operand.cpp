@@ -115,10 +115,15 @@ bool Parser::parse_identifier(Operand& operand) {
   // sym+imm and sym[imm]: an address as a value
   advance();
   uint64_t offset = 0;
+  if (!plus && token_.kind == TokenKind::identifier && spelling() != "WARP_SZ") {
+    return fail("unsupported-index", "an array index in a register is not supported, expected a constant",
+                "compute the address and access it with [register]");
+  }
   if (!parse_integer(offset, "a constant offset")) return false;
   if (!plus && !expect(']', "after the index")) return false;
   Operand with_offset;
   with_offset.kind = OperandKind::name_offset;
+  with_offset.indexed = !plus;
   with_offset.negated = std::exchange(operand.negated, false);
   with_offset.offset = static_cast<int64_t>(offset);
   with_offset.name = operand.name;
@@ -159,6 +164,8 @@ bool Parser::parse_address(Operand& operand) {
   const SourceRange range = token_.range;
   if (at_name() && spelling() != "WARP_SZ") {
     if (!parse_identifier(base)) return false;
+    if (base.indexed)
+      return fail_at(range, "syntax-error", "an indexed array is an address, it takes no brackets");
     if (base.kind == OperandKind::name_offset) {
       operand.offset = base.offset;
       Operand inner = std::move(base.elements[0]);

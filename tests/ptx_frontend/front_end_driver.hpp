@@ -49,8 +49,8 @@ inline std::string header(std::string_view version = "9.0", std::string_view tar
 }
 
 /// A module with one kernel around the statements: registers %p %h %r %d %q %f %g of each size (0 to 131),
-/// variables gm, cm, sm, lm, the parameter kp, a function fn, a call argument op, a label L0 and a branch
-/// table ts.
+/// f16x2 registers %x, variables gm, cm, sm, lm, the parameter kp, a function fn, a call argument op, a label
+/// L0 and a branch table ts.
 inline std::string module_prefix(std::string_view version = "9.0", std::string_view target = "sm_90a") {
   return header(version, target) +
          ".global .align 16 .b8 gm[64]; .const .align 16 .b8 cm[64];\n"
@@ -58,7 +58,8 @@ inline std::string module_prefix(std::string_view version = "9.0", std::string_v
          ".visible .entry k(.param .align 16 .b8 kp[64])\n"
          "{ .reg .pred %p<132>; .reg .b16 %h<132>; .reg .b32 %r<132>; .reg .b64 %d<132>; .reg .b128 "
          "%q<132>;\n"
-         ".reg .f32 %f<132>; .reg .f64 %g<132>; .shared .align 16 .b8 sm[64]; .local .align 16 .b8 lm[64];\n"
+         ".reg .f16x2 %x<4>; .reg .f32 %f<132>; .reg .f64 %g<132>; .shared .align 16 .b8 sm[64]; .local "
+         ".align 16 .b8 lm[64];\n"
          ".param .align 16 .b8 op[64]; ts: .branchtargets L0;\n";
 }
 inline constexpr int kPrefixLines = 9;

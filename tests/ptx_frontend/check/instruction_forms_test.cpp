@@ -61,6 +61,35 @@ TEST_CASE("check: ptxas accepts the same spellings", "[contract]") {
   }
 }
 
+TEST_CASE("check: forms that are easily refused by mistake", "[contract]") {
+  const bool ptxas = have_ptxas();
+  if (!ptxas) WARN("skipped the comparison: no ptxas");
+  for (const std::string& line : data_lines("accepted_forms.txt")) {
+    INFO(line);
+    CHECK(check_statements(line).rendered() == "");
+    if (ptxas) CHECK(ptxas_messages(module_prefix() + line + module_suffix()) == "");
+  }
+}
+
+TEST_CASE("check: an array index counts elements") {
+  // PTX ISA 6.4.2; ptxas makes the same code of gd[3] and [gd+24].
+  const std::string header_text = header() +
+                                  ".global .b64 gd[8]; .global .align 8 .v2 .b32 gv[8];\n"
+                                  ".entry k() { .reg .b64 %d<4>; .reg .b32 %r<4>;\n";
+  const Checked checked = check_text(header_text +
+                                     "ld.global.b64 %d1, gd[3];\nmov.u64 %d1, gd[2];\n"
+                                     "st.global.b32 gv[1], %r1;\nret; }\n");
+  INFO(checked.rendered());
+  REQUIRE_FALSE(checked.diagnostics.has_errors());
+  const auto& body = checked.module.functions.at(0).body;
+  CHECK(body[0].operands[1].kind == OperandKind::address);
+  CHECK(body[0].operands[1].offset == 24);
+  CHECK(body[1].operands[1].offset == 16);
+  CHECK(body[2].operands[0].offset == 4);
+  CHECK(check_text(header_text + "ld.global.b64 %d1, gd[%d2];\nret; }\n").places() ==
+        std::vector<std::string>{"6: unsupported-index"});
+}
+
 TEST_CASE("check: refused forms are refused with the expected id", "[contract]") {
   const bool ptxas = have_ptxas();
   if (!ptxas) WARN("skipped the comparison: no ptxas");

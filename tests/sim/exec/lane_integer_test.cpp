@@ -219,6 +219,7 @@ TEST_CASE("integer: carries chain through CC.CF, lane by lane", "[exec][lane]") 
       warp.set64(6, [&](int lane) { return cases[first + static_cast<size_t>(lane)][1]; });
       warp.set64(8, [&](int lane) { return cases[first + static_cast<size_t>(lane)][2]; });
       warp.set64(10, [&](int lane) { return cases[first + static_cast<size_t>(lane)][3]; });
+      warp.set64(22, [](int) { return 0; });
       const auto step = [&](Opcode opcode, Type type, int d, int a, int b, bool in, bool out) {
         Op op = make_op(opcode, type, [&](Modifiers& m) {
           m.carry_in = in;
@@ -233,7 +234,8 @@ TEST_CASE("integer: carries chain through CC.CF, lane by lane", "[exec][lane]") 
       step(Opcode::add, Type::u64, 12, 4, 8, false, true);
       step(Opcode::add, Type::u64, 14, 6, 10, true, true);
       step(Opcode::sub, Type::u64, 16, 4, 8, false, true);
-      step(Opcode::sub, Type::u64, 18, 6, 10, true, false);
+      step(Opcode::sub, Type::u64, 18, 6, 10, true, true);
+      step(Opcode::add, Type::u64, 20, 22, 22, true, false);  // 0 + 0 + flag: no borrow
       bool right = true;
       for (int lane = 0; lane < 32; ++lane) {
         const Operands& x = cases[first + static_cast<size_t>(lane)];
@@ -244,6 +246,7 @@ TEST_CASE("integer: carries chain through CC.CF, lane by lane", "[exec][lane]") 
         right = right && warp.get64(14, lane) == static_cast<uint64_t>(sum >> 64);
         right = right && warp.get64(16, lane) == static_cast<uint64_t>(difference);
         right = right && warp.get64(18, lane) == static_cast<uint64_t>(difference >> 64);
+        right = right && warp.get64(20, lane) == (a >= b ? 1U : 0U);
       }
       CHECK(right);
     }
