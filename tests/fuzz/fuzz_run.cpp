@@ -1,10 +1,11 @@
-// Any PTX that checks: its first entry runs with one small CTA per SM and ends, with a result or with one
-// error (a fault, a deadlock, the cycle budget), never with a crash.
+// Any PTX that checks: one of its entries, picked by the size of the text, runs with two CTAs and ends, with
+// a result or with one error (a fault, a deadlock, the cycle budget), never with a crash.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "models/machines/machine.hpp"
 #include "ptx_frontend/frontend.hpp"
@@ -61,11 +62,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (!module) return 0;
   const auto buffer = (*cluster)->allocate(sim::GpuId{1}, kBufferBytes, "buffer");
   const sim::StreamId stream = (*cluster)->create_stream(sim::GpuId{0});
-  for (const ptx::ProgramFunction& function : program->functions) {
-    if (!function.is_entry) continue;
-    if (!(*cluster)->launch(stream, launch_of(function, *module, *buffer))) return 0;
-    break;
-  }
+  std::vector<const ptx::ProgramFunction*> entries;
+  for (const ptx::ProgramFunction& function : program->functions)
+    if (function.is_entry) entries.push_back(&function);
+  if (entries.empty()) return -1;
+  const ptx::ProgramFunction& entry = *entries[size % entries.size()];
+  if (!(*cluster)->launch(stream, launch_of(entry, *module, *buffer))) return 0;
   sim::RunLimits limits{.max_time = models::microseconds(30), .threads = 1};
   const auto report = (*cluster)->run(limits);
   if (!report && report.error().message.empty()) __builtin_trap();
