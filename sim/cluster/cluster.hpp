@@ -26,7 +26,11 @@ using DeviceAddress = uint64_t;
 
 struct Dim3 {
   uint32_t x = 1, y = 1, z = 1;
-  [[nodiscard]] uint64_t count() const { return uint64_t{x} * y * z; }
+  /// Saturates at 2^64 - 1.
+  [[nodiscard]] uint64_t count() const {
+    const uint64_t plane = uint64_t{x} * y;
+    return z != 0 && plane > UINT64_MAX / z ? UINT64_MAX : plane * z;
+  }
 };
 
 struct LaunchConfig {
@@ -148,8 +152,8 @@ class Cluster {
   virtual Expected<LaunchId> launch(StreamId stream, LaunchConfig config) = 0;
   virtual EventId record(StreamId stream) = 0;
   /// Later work of the stream waits until the work before the event's record is done; the event may belong to
-  /// any GPU. Of a stream, event or GPU that does not exist (also in record, synchronize, create_stream) run()
-  /// returns an Error.
+  /// any GPU. Of a stream, event or GPU that does not exist (also in record, synchronize, create_stream)
+  /// run() returns an Error.
   virtual void wait(StreamId stream, EventId event) = 0;
   /// Simulated time at which the work before the event was done (after run()).
   [[nodiscard]] virtual Picoseconds event_time(EventId event) const = 0;

@@ -64,12 +64,20 @@ Expected<uint32_t> check_launch(const ptx::Program& program, const LaunchConfig&
                  .path = entry.path,
                  .hint = std::move(hint)};
   };
-  if (config.grid.count() == 0 || config.block.count() == 0)
+  // Limits of compute capability 9.0 (CUDA C++ Programming Guide, table of technical specifications).
+  const Dim3& grid = config.grid;
+  const Dim3& block = config.block;
+  if (std::min({grid.x, grid.y, grid.z, block.x, block.y, block.z}) == 0)
     return refuse("grid and CTA need at least one element in every dimension");
-  if (config.grid.count() > UINT32_MAX)
-    return refuse(fmt::format("{} CTAs are more than a grid may have", config.grid.count()));
+  if (grid.x > INT32_MAX || grid.y > 65535 || grid.z > 65535)
+    return refuse(fmt::format("a grid of {}x{}x{} CTAs, at most 2147483647x65535x65535 are possible", grid.x,
+                              grid.y, grid.z));
+  if (grid.count() > UINT32_MAX)
+    return refuse(fmt::format("a grid of {} CTAs, at most {} are simulated", grid.count(), UINT32_MAX));
   const uint64_t threads = config.block.count();
   if (threads > 1024) return refuse(fmt::format("a CTA of {} threads, at most 1024 are possible", threads));
+  if (block.z > 64)
+    return refuse(fmt::format("a CTA of {} threads along z, at most 64 are possible", block.z));
   const uint32_t* most = entry.directives.maxntid;
   if (most[0] != 0) {
     const uint64_t limit = uint64_t{most[0]} * std::max(most[1], 1U) * std::max(most[2], 1U);

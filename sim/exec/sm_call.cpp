@@ -13,7 +13,9 @@ using ptx::Op;
 
 namespace {
 
-constexpr uint64_t kStackBytes = 1U << 20;  ///< per thread: local frames, saved registers, return addresses
+// Per thread. Endless recursion must end before the memory of the machine that simulates does: 64 KiB are
+// 2,048 calls of small functions.
+constexpr uint64_t kLocalBytes = 1U << 20, kSavedBytes = 1U << 16;
 
 }  // namespace
 
@@ -110,11 +112,15 @@ bool Sm::call(Fragment& fragment, const Op& op, uint32_t mask, int64_t cycle) {
   frame.row_base = place_rows(fragment, function);
   frame.predicate_base = caller.predicate_base + program.functions[caller.function].predicates;
   frame.local_base = (caller.local_base + program.functions[caller.function].frame_bytes + 15) / 16 * 16;
-  // On hardware every call also keeps a return address and the registers of its callers on the stack.
-  const uint64_t stack = uint64_t{frame.local_base} + callee.frame_bytes + 16 * fragment.frames.size() +
-                         uint64_t{frame.row_base} * 4;
-  if (stack > kStackBytes) {
-    stop(fragment, "the call stack of a thread exceeds 1 MiB", static_cast<uint32_t>(std::countr_zero(mask)));
+  // On hardware the stack also holds a return address and the saved registers of every caller.
+  const uint64_t saved = 16 * fragment.frames.size() + uint64_t{frame.row_base} * 4;
+  if (frame.local_base + callee.frame_bytes > kLocalBytes || saved > kSavedBytes) {
+    stop(fragment,
+         fmt::format(
+             "the call stack of a thread is too deep: {} calls with {} bytes of local memory and about {} "
+             "of saved registers",
+             fragment.frames.size(), frame.local_base + callee.frame_bytes, saved),
+         static_cast<uint32_t>(std::countr_zero(mask)));
     return false;
   }
   reserve_frame(warp, frame, callee);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <vector>
 
 #include "sim/exec/mbarrier_word.hpp"
 #include "sim/exec/sm.hpp"
@@ -42,10 +43,14 @@ std::string Sm::wait_detail(const Fragment& fragment) {
   std::string detail;
   if (!fragment.waiting) return detail;
   if (fragment.parked) {
-    for (const PollRead& read : fragment.poll.reads) {
-      detail += fmt::format("{} {:#x}", detail.empty() ? " at" : ",", read.address);
-      if (detail.size() > 80) break;
-    }
+    std::vector<uint64_t> addresses;
+    for (const PollRead& read : fragment.poll.reads)
+      if (std::find(addresses.begin(), addresses.end(), read.address) == addresses.end())
+        addresses.push_back(read.address);
+    constexpr size_t kShown = 4;
+    for (size_t i = 0; i < std::min(addresses.size(), kShown); ++i)
+      detail += fmt::format("{} {:#x}", i == 0 ? " at" : ",", addresses[i]);
+    if (addresses.size() > kShown) detail += fmt::format(" and {} more", addresses.size() - kShown);
     return detail;
   }
   switch (fragment.reason) {

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <cstdlib>
 #include <cstring>
 
 #include "ptx_frontend/frontend.hpp"
@@ -94,7 +96,9 @@ void Bench::launch(const std::string& kernel, const std::vector<uint64_t>& param
 RunLimits Bench::default_limits() {
   RunLimits limits;
   limits.max_time = models::microseconds(50000);
-  limits.threads = 1;
+  // More than one is for runs under a sanitizer: results do not depend on it.
+  const char* threads = std::getenv("PTXWIRE_TEST_THREADS");
+  limits.threads = threads == nullptr ? 1 : static_cast<uint32_t>(std::max(1, std::atoi(threads)));
   return limits;
 }
 

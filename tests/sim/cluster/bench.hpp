@@ -38,7 +38,7 @@ class Bench {
   Expected<LaunchId> try_launch(const std::string& kernel, const std::vector<uint64_t>& parameters,
                                 const Shape& shape = {});
   void launch(const std::string& kernel, const std::vector<uint64_t>& parameters, const Shape& shape = {});
-  /// One thread and 50 ms of simulated time unless `limits` says otherwise.
+  /// One thread (or ${PTXWIRE_TEST_THREADS}) and 50 ms of simulated time unless `limits` says otherwise.
   RunReport run(const RunLimits& limits = default_limits());
   /// The text of the error that the run ends with; fails if it ends well.
   std::string run_error(const RunLimits& limits = default_limits());

@@ -255,6 +255,7 @@ TEST_CASE("call: lanes exchange in a function that they entered by different way
   add.u32 %r3, %r0, 1000;
   setp.lt.u32 %p1, %r0, 12;
   @%p1 bra DIRECT;
+  nanosleep.u32 3000;   // the direct ones are in f by then
   { .param .b32 a; .param .b32 r; st.param.b32 [a], %r3; call (r), g, (a); ld.param.b32 %r1, [r]; }
   bra DONE;
 DIRECT:

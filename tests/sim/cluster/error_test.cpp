@@ -81,6 +81,15 @@ TEST_CASE("error: launches that cannot be", "[sim]") {
   CHECK_THAT(refusal("big", {}, {.dynamic_shared = 200000}), Contains("40000"));
   CHECK_THAT(refusal("kernel_one", {0}, {.grid = {3, 1, 1}, .cluster = 2}), Contains("cluster"));
   CHECK_THAT(refusal("kernel_one", {0}, {.grid = {0, 1, 1}}), Contains("at least one"));
+  CHECK_THAT(refusal("kernel_one", {0}, {.block = {32, 0, 1}}), Contains("at least one"));
+  CHECK_THAT(refusal("kernel_one", {0}, {.block = {1, 1, 65}}), Contains("along z"));
+  CHECK_THAT(refusal("kernel_one", {0}, {.block = {64, 17, 1}}), Contains("1088 threads"));
+  CHECK_THAT(refusal("kernel_one", {0}, {.block = {0x80000000, 0x80000000, 4}}), Contains("1024"));
+  CHECK_THAT(refusal("kernel_one", {0}, {.grid = {1, 65536, 1}}), Contains("65535"));
+  CHECK_THAT(refusal("kernel_one", {0}, {.grid = {0x80000000, 1, 1}}), Contains("2147483647"));
+  CHECK_THAT(refusal("kernel_one", {0}, {.grid = {0x7FFFFFFF, 65535, 65535}}), Contains("4294967295"));
+  CHECK_THAT(refusal("kernel_one", {0}, {.cluster = 0}), Contains("cluster"));
+  CHECK_THAT(refusal("kernel_one", {0}, {.grid = {32, 1, 1}, .cluster = 32}), Contains("cluster"));
   // 132 SMs hold 2 CTAs of 1024 threads each
   CHECK_THAT(refusal("kernel_one", {0}, {.grid = {265, 1, 1}, .block = {1024, 1, 1}, .cooperative = true}),
              Contains("264"));
