@@ -6,6 +6,8 @@
 namespace ptxwire {
 namespace {
 
+constexpr size_t kLongestWord = 256;  // the work grows with the product of the lengths
+
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 template <typename Word>
@@ -13,8 +15,11 @@ std::string nearest_of(std::string_view wanted, std::span<const Word> known) {
   std::string_view best;
   size_t best_distance = 0;
   for (const Word& word : known) {
+    const size_t longer = std::max(wanted.size(), std::string_view(word).size());
+    const size_t shorter = std::min(wanted.size(), std::string_view(word).size());
+    const size_t allowed = std::max<size_t>(2, longer / 3);
+    if (longer - shorter > allowed || shorter > kLongestWord) continue;
     const size_t distance = edit_distance(wanted, word);
-    const size_t allowed = std::max<size_t>(2, std::max(wanted.size(), std::string_view(word).size()) / 3);
     // Replacing every letter is not a misspelling, however short the word.
     if (distance > allowed || distance >= std::max(wanted.size(), std::string_view(word).size())) continue;
     if (best.empty() || distance < best_distance) {

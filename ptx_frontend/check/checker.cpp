@@ -71,7 +71,10 @@ bool Checker::resolve_name(const FunctionNames& names, uint32_t scope, Operand& 
   }
   if (!undefined_.insert(operand.name).second) return false;
   std::string hint = names.range_hint(operand.name);
-  if (hint.empty()) hint = did_you_mean(operand.name, names.list());
+  if (hint.empty() && hints_left_ != 0) {
+    --hints_left_;
+    hint = did_you_mean(operand.name, names.list());
+  }
   const bool is_register = operand.name.front() == '%';
   error(is_register ? "undefined-register" : "undefined-name", operand.range,
         std::string(is_register ? "register '" : "name '") + std::string(operand.name) + "' is not declared",

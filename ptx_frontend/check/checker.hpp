@@ -54,7 +54,8 @@ class Checker {
   Diagnostics& diagnostics_;
   SpellingResolver spellings_;
   std::unordered_set<std::string_view> undefined_;  ///< names reported in this function
-  std::unordered_set<uint32_t> shared_used_;        ///< module .shared variables this function names
+  uint32_t hints_left_ = 100;                 ///< spellings still looked for: each is compared with all names
+  std::unordered_set<uint32_t> shared_used_;  ///< module .shared variables this function names
 };
 
 }  // namespace ptxwire::ptx

@@ -25,7 +25,8 @@ bool Checker::resolve_label(const Function& function, const FunctionNames& names
     return false;
   }
   error("undefined-label", operand.range, "label " + name + " is not defined in this function",
-        did_you_mean(operand.name, names.list_labels()));
+        hints_left_ == 0 ? std::string() : did_you_mean(operand.name, names.list_labels()));
+  hints_left_ -= hints_left_ != 0 ? 1 : 0;
   return false;
 }
 

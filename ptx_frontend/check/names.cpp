@@ -1,5 +1,7 @@
 #include "ptx_frontend/check/names.hpp"
 
+#include <algorithm>
+#include <span>
 #include <string>
 
 namespace ptxwire::ptx {
@@ -26,6 +28,27 @@ void for_each_stem(std::string_view name, Use use) {
     if (number <= UINT32_MAX) use(name.substr(0, begin), static_cast<uint32_t>(number));
   }
 }
+
+/// The symbols of `scope` in a list sorted by scope.
+std::span<const uint32_t> of_scope(const Function& function, std::span<const uint32_t> symbols,
+                                   uint32_t scope) {
+  const auto scope_of = [&](uint32_t symbol) { return function.symbols[symbol].scope; };
+  const auto found = std::ranges::equal_range(symbols, scope, {}, scope_of);
+  return {found.begin(), found.end()};
+}
+
+/// What must be unique.
+struct Declaration {
+  std::string_view name;
+  uint32_t scope = 0;
+  bool parametrised = false;
+  bool operator==(const Declaration&) const = default;
+};
+struct DeclarationHash {
+  size_t operator()(const Declaration& d) const {
+    return std::hash<std::string_view>{}(d.name) + 2 * size_t{d.scope} * 0x9E3779B97F4A7C15U + d.parametrised;
+  }
+};
 
 void report_duplicate(Diagnostics& diagnostics, const Symbol& symbol, const Symbol& earlier) {
   diagnostics.add({Severity::error,
@@ -73,29 +96,34 @@ std::vector<std::string_view> ModuleNames::list() const {
 }
 
 FunctionNames::FunctionNames(const Function& function, const ModuleNames& module, Diagnostics& diagnostics)
-    : function_(function), module_(module), depth_(function.scopes.size(), 0) {
-  for (uint32_t s = 1; s < function.scopes.size(); ++s) depth_[s] = depth_[function.scopes[s].parent] + 1;
+    : function_(function), module_(module), last_inside_(function.scopes.size()) {
+  for (auto s = static_cast<uint32_t>(last_inside_.size()); s-- > 0;) {
+    last_inside_[s] = std::max(last_inside_[s], s);
+    if (s == 0) break;
+    uint32_t& around = last_inside_[function.scopes[s].parent];
+    around = std::max(around, last_inside_[s]);
+  }
   for (uint32_t i = 0; i < function.symbols.size(); ++i) {
     const Symbol& symbol = function.symbols[i];
     if (symbol.name.empty()) continue;  // parameters of declarations need no name
     Index& index = is_label_like(symbol.kind) ? labels_ : symbol.parametrised ? ranges_ : names_;
     index[symbol.name].push_back(i);
   }
+  for (Index* index : {&labels_, &ranges_, &names_}) {
+    for (auto& [name, symbols] : *index)
+      std::ranges::stable_sort(symbols, {}, [&](uint32_t symbol) { return function.symbols[symbol].scope; });
+  }
   report_duplicates(diagnostics);
 }
 
 void FunctionNames::report_duplicates(Diagnostics& diagnostics) const {
   // Labels and variables share one name space; a range of registers is a name of its own.
-  std::unordered_map<std::string_view, std::vector<const Symbol*>> seen;
+  std::unordered_map<Declaration, const Symbol*, DeclarationHash> seen;
   for (const Symbol& symbol : function_.symbols) {
     if (symbol.name.empty()) continue;
-    auto& earlier = seen[symbol.name];
-    for (const Symbol* other : earlier) {
-      if (other->scope != symbol.scope || other->parametrised != symbol.parametrised) continue;
-      report_duplicate(diagnostics, symbol, *other);
-      break;
-    }
-    earlier.push_back(&symbol);
+    const auto [earlier, inserted] =
+        seen.try_emplace({symbol.name, symbol.scope, symbol.parametrised}, &symbol);
+    if (!inserted) report_duplicate(diagnostics, symbol, *earlier->second);
   }
   if (ranges_.empty()) return;
   for (const auto& [name, symbols] : names_) {
@@ -103,9 +131,9 @@ void FunctionNames::report_duplicates(Diagnostics& diagnostics) const {
       const auto found = ranges_.find(stem);
       if (found == ranges_.end()) return;
       for (uint32_t i : symbols) {
-        for (uint32_t r : found->second) {
+        for (uint32_t r : of_scope(function_, found->second, function_.symbols[i].scope)) {
           const Symbol &plain = function_.symbols[i], &range = function_.symbols[r];
-          if (plain.scope != range.scope || number >= range.count) continue;
+          if (number >= range.count) continue;
           const bool later = plain.range.begin > range.range.begin;
           report_duplicate(diagnostics, later ? plain : range, later ? range : plain);
         }
@@ -115,19 +143,28 @@ void FunctionNames::report_duplicates(Diagnostics& diagnostics) const {
 }
 
 bool FunctionNames::encloses(uint32_t outer, uint32_t inner) const {
-  while (depth_[inner] > depth_[outer]) inner = function_.scopes[inner].parent;
-  return inner == outer;
+  return outer <= inner && inner <= last_inside_[outer];
 }
 
+/// Scopes are numbered as they open, so of two that enclose `scope` the inner one has the larger number.
 uint32_t FunctionNames::innermost(const std::vector<uint32_t>& symbols, uint32_t scope, uint32_t position,
                                   uint32_t best, uint32_t element) const {
-  for (uint32_t i : symbols) {
+  const auto take = [&](uint32_t i) {
     const Symbol& symbol = function_.symbols[i];
-    if (symbol.range.begin >= position || (symbol.parametrised && element >= symbol.count)) continue;
-    if (symbol.scope != scope && !encloses(symbol.scope, scope)) continue;
-    if (best == kNoSymbol || depth_[symbol.scope] > depth_[function_.symbols[best].scope]) best = i;
+    if (symbol.range.begin >= position || (symbol.parametrised && element >= symbol.count)) return;
+    if (!encloses(symbol.scope, scope)) return;
+    if (best == kNoSymbol || symbol.scope > function_.symbols[best].scope) best = i;
+  };
+  constexpr size_t kFew = 16;
+  if (symbols.size() <= kFew) {
+    for (uint32_t i : symbols) take(i);
+    return best;
   }
-  return best;
+  // A name that many blocks declare: look into the enclosing blocks, from the inside.
+  for (uint32_t around = scope;; around = function_.scopes[around].parent) {
+    std::ranges::for_each(of_scope(function_, symbols, around), take);
+    if (around == 0 || (best != kNoSymbol && function_.symbols[best].scope >= around)) return best;
+  }
 }
 
 NameMatch FunctionNames::find(std::string_view name, uint32_t scope, uint32_t position) const {

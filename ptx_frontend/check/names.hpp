@@ -57,9 +57,11 @@ class FunctionNames {
 
   const Function& function_;
   const ModuleNames& module_;
-  std::vector<uint32_t> depth_;  ///< of each scope
-  Index names_;                  ///< plain registers, variables, parameters
-  Index ranges_;                 ///< parametrised registers by stem: %r of %r<10>
+  /// Of each scope the last one that lies in it: scopes are numbered as they open.
+  std::vector<uint32_t> last_inside_;
+  // Symbols of a name, sorted by scope.
+  Index names_;   ///< plain registers, variables, parameters
+  Index ranges_;  ///< parametrised registers by stem: %r of %r<10>
   Index labels_;
 };
 

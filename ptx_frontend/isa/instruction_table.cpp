@@ -263,7 +263,12 @@ std::span<const CompiledForm> InstructionTable::forms(std::string_view head) con
 
 std::span<const CompiledForm> InstructionTable::find(std::string_view spelling,
                                                      std::string_view& head) const {
-  head = spelling;
+  // No head has more words than this; spellings may have any number.
+  constexpr unsigned kMostHeadWords = 6;
+  size_t end = 0;
+  for (unsigned word = 0; word < kMostHeadWords && end < spelling.size(); ++word)
+    end = std::min(spelling.find('.', end + 1), spelling.size());
+  head = spelling.substr(0, end);
   while (!head.empty()) {
     const auto found = forms(head);
     if (!found.empty()) return found;

@@ -42,21 +42,19 @@ std::string_view severity_name(Severity severity) {
 }
 
 /// The source line of `range` and a caret line under it; long lines are cut around the caret.
-void append_snippet(std::string& out, SourceRange range, std::string_view text, const Palette& colours) {
-  const size_t begin = std::min<size_t>(range.begin, text.size());
-  size_t line_begin = begin == 0 ? std::string_view::npos : text.rfind('\n', begin - 1);
-  line_begin = line_begin == std::string_view::npos ? 0 : line_begin + 1;
-  size_t line_end = std::min(text.find('\n', begin), text.size());
-  if (line_end > line_begin && text[line_end - 1] == '\r' && line_end > begin) --line_end;
-  size_t from = line_begin, to = line_end;
-  if (to - from > kMaxLineShown) {
-    from = begin > line_begin + kMaxLineShown / 2 ? begin - kMaxLineShown / 2 : line_begin;
-    to = std::min(line_end, from + kMaxLineShown);
+void append_snippet(std::string& out, SourceRange range, LineColumn place, std::string_view line,
+                    const Palette& colours) {
+  const size_t begin = place.column - 1;
+  size_t from = 0, to = line.size();
+  if (to > kMaxLineShown) {
+    from = begin > kMaxLineShown / 2 ? begin - kMaxLineShown / 2 : 0;
+    to = std::min(to, from + kMaxLineShown);
   }
-  std::string shown(text.substr(from, to - from));
+  std::string shown(line.substr(from, to - from));
   std::string carets;
-  for (size_t i = from; i < begin; ++i) carets += text[i] == '\t' ? '\t' : ' ';
-  const size_t end = std::clamp<size_t>(range.end, begin + 1, std::max(begin + 1, to));
+  for (size_t i = from; i < begin; ++i) carets += i < line.size() && line[i] == '\t' ? '\t' : ' ';
+  const size_t length = range.end > range.begin ? range.end - range.begin : 1;
+  const size_t end = std::clamp(begin + length, begin + 1, std::max(begin + 1, to));
   for (char& c : shown) {
     if (c != '\t' && (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) > 0x7e)) c = '?';
   }
@@ -71,9 +69,9 @@ void append_snippet(std::string& out, SourceRange range, std::string_view text, 
 }
 
 void append_message(std::string& out, Severity severity, SourceRange range, std::string_view message,
-                    std::string_view path, std::string_view text, bool colour) {
+                    std::string_view path, const LineTable& lines, bool colour) {
   const Palette colours = palette(severity, colour);
-  const LineColumn place = line_column(text, range.begin);
+  const LineColumn place = lines.find(range.begin);
   out += colours.bold;
   out += path;
   out += ':' + std::to_string(place.line) + ':' + std::to_string(place.column) + ": ";
@@ -85,7 +83,7 @@ void append_message(std::string& out, Severity severity, SourceRange range, std:
   out += message;
   out += colours.reset;
   out += '\n';
-  append_snippet(out, range, text, colours);
+  append_snippet(out, range, place, lines.line(place.line), colours);
 }
 
 }  // namespace
@@ -100,11 +98,33 @@ LineColumn line_column(std::string_view text, uint32_t offset) {
   return place;
 }
 
+LineTable::LineTable(std::string_view text) : text_(text), begins_{0} {
+  for (size_t at = text.find('\n'); at != std::string_view::npos; at = text.find('\n', at + 1))
+    begins_.push_back(static_cast<uint32_t>(at + 1));
+}
+
+LineColumn LineTable::find(uint32_t offset) const {
+  offset = static_cast<uint32_t>(std::min<size_t>(offset, text_.size()));
+  const auto next = std::upper_bound(begins_.begin(), begins_.end(), offset);
+  return {static_cast<uint32_t>(next - begins_.begin()), offset - *(next - 1) + 1};
+}
+
+std::string_view LineTable::line(uint32_t number) const {
+  const size_t begin = begins_[number - 1];
+  size_t end = number < begins_.size() ? begins_[number] - 1 : text_.size();
+  if (end > begin && text_[end - 1] == '\r') --end;
+  return text_.substr(begin, end - begin);
+}
+
 std::string render(const Diagnostic& diagnostic, std::string_view path, std::string_view text, bool colour) {
+  return render(diagnostic, path, LineTable(text), colour);
+}
+
+std::string render(const Diagnostic& diagnostic, std::string_view path, const LineTable& lines, bool colour) {
   std::string out;
-  append_message(out, diagnostic.severity, diagnostic.range, diagnostic.message, path, text, colour);
+  append_message(out, diagnostic.severity, diagnostic.range, diagnostic.message, path, lines, colour);
   for (const Note& note : diagnostic.notes) {
-    append_message(out, Severity::note, note.range, note.message, path, text, colour);
+    append_message(out, Severity::note, note.range, note.message, path, lines, colour);
   }
   if (!diagnostic.hint.empty()) out += "hint: " + diagnostic.hint + '\n';
   return out;

@@ -34,20 +34,20 @@ std::string_view severity_name(ptx::Severity severity) {
   return "error";
 }
 
-json place(const std::string& text, ptx::SourceRange range) {
-  const ptx::LineColumn begin = ptx::line_column(text, range.begin);
-  const ptx::LineColumn end = ptx::line_column(text, range.end);
+json place(const ptx::LineTable& lines, ptx::SourceRange range) {
+  const ptx::LineColumn begin = lines.find(range.begin);
+  const ptx::LineColumn end = lines.find(range.end);
   return {{"line", begin.line}, {"column", begin.column}, {"end_line", end.line}, {"end_column", end.column}};
 }
 
-json diagnostic_json(const std::string& text, const ptx::Diagnostic& diagnostic) {
-  json entry = place(text, diagnostic.range);
+json diagnostic_json(const ptx::LineTable& lines, const ptx::Diagnostic& diagnostic) {
+  json entry = place(lines, diagnostic.range);
   entry["severity"] = severity_name(diagnostic.severity);
   entry["message"] = diagnostic.message;
   entry["id"] = std::string(diagnostic.id);
   if (!diagnostic.hint.empty()) entry["hint"] = diagnostic.hint;
   for (const ptx::Note& note : diagnostic.notes) {
-    json item = place(text, note.range);
+    json item = place(lines, note.range);
     item["message"] = note.message;
     entry["notes"].push_back(std::move(item));
   }
@@ -88,8 +88,9 @@ std::string lint_text(const std::vector<LintedFile>& files, bool colour) {
       ++errors;
       continue;
     }
+    const ptx::LineTable lines(*file.text);
     for (const ptx::Diagnostic& diagnostic : file.diagnostics.list()) {
-      text += ptx::render(diagnostic, file.path, *file.text, colour);
+      text += ptx::render(diagnostic, file.path, lines, colour);
       if (!text.ends_with('\n')) text += '\n';
       errors += diagnostic.severity == ptx::Severity::error ? 1 : 0;
       warnings += diagnostic.severity == ptx::Severity::warning ? 1 : 0;
@@ -113,8 +114,9 @@ std::string lint_json(const std::vector<LintedFile>& files) {
                                       {"message", file.unreadable->message},
                                       {"id", "unreadable-file"}});
     } else {
+      const ptx::LineTable lines(*file.text);
       for (const ptx::Diagnostic& diagnostic : file.diagnostics.list()) {
-        entry["diagnostics"].push_back(diagnostic_json(*file.text, diagnostic));
+        entry["diagnostics"].push_back(diagnostic_json(lines, diagnostic));
       }
     }
     document["files"].push_back(std::move(entry));

@@ -149,5 +149,28 @@ TEST_CASE("check: names are scoped by blocks", "[contract]") {
   CHECK(symbol(kernel.body.at(4).operands[0]).instruction == 5);
 }
 
+// Each of these took minutes when something looked at all lines, names or words for every error or name.
+TEST_CASE("check: work grows with the size of the text, not with its square") {
+  constexpr int kMany = 20000;
+  std::string errors, spellings, nested, blocks, closing;
+  for (int i = 0; i < kMany; ++i) {
+    const std::string n = std::to_string(i);
+    errors += "add.s32 %u" + n + ", %r2, %r3;\nbra X" + n + ";\n";
+    spellings += "add.s32.x" + n + " %r1, %r2, %r3;\n";
+    nested += "{ .reg .b32 %a" + n + "; add.s32 %a" + n + ", %r2, 1;\n";
+    closing += "}";
+    blocks += "{ .reg .pred q; LOOP: @q bra LOOP; }\n";
+  }
+  CHECK(test::check_statements(errors).diagnostics.list().size() == size_t{2} * kMany);
+  CHECK(test::check_statements(spellings).diagnostics.list().size() == kMany);
+  CHECK(test::check_statements(nested + closing).rendered() == "");
+  CHECK(test::check_statements(blocks).rendered() == "");
+  std::string words = "add";
+  for (int i = 0; i < 10 * kMany; ++i) words += ".s32";
+  const test::Checked huge = test::check_statements(words + " %r1, %r2, %r3;");
+  REQUIRE(huge.diagnostics.list().size() == 1);
+  CHECK(huge.diagnostics.list()[0].message.size() < 500);
+}
+
 }  // namespace
 }  // namespace ptxwire::ptx

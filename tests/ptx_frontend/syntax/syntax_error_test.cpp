@@ -115,6 +115,11 @@ TEST_CASE("syntax: lines and columns count from one", "[contract]") {
   CHECK(line_column(text, 3).line == 2);
   CHECK(line_column(text, 3).column == 1);
   CHECK(line_column(text, 100).line == 3);
+  const LineTable lines(text);
+  for (const uint32_t offset : {0U, 1U, 3U, 4U, 100U}) {
+    CHECK(lines.find(offset).line == line_column(text, offset).line);
+    CHECK(lines.find(offset).column == line_column(text, offset).column);
+  }
 }
 
 TEST_CASE("syntax: files that cannot be read are errors with their path", "[contract]") {
