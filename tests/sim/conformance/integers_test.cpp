@@ -63,6 +63,28 @@ TEST_CASE("conformance: integers of 8 to 64 bits", "[conformance]") {
   check_arithmetic<uint64_t>("uint64_t");
 }
 
+TEST_CASE("conformance: 128-bit quotients and remainders", "[conformance]") {
+  CudaDevice device("integers");
+  const std::vector<uint64_t> high = integers<uint64_t>(128, 31), low = integers<uint64_t>(128, 32),
+                              divisor = integers<uint64_t>(128, 33);
+  const auto out = device.zeros<uint64_t>(8 * high.size());
+  device.run("wide_quotients", {{1}, {128}}, device.upload(high), device.upload(low), device.upload(divisor),
+             out);
+  __extension__ typedef unsigned __int128 Wide;
+  __extension__ typedef __int128 SignedWide;
+  std::vector<uint64_t> expected;
+  for (size_t i = 0; i < high.size(); ++i) {
+    const Wide x = Wide{high[i]} << 64 | low[i];
+    const Wide y = Wide{high[i] >> (low[i] % 64)} << 32 | divisor[i] | 1;
+    const auto s = static_cast<SignedWide>(x), d = SignedWide{static_cast<int64_t>(divisor[i] | 1)};
+    for (const Wide value : {x / y, x % y, static_cast<Wide>(s / d), static_cast<Wide>(s % d)}) {
+      expected.push_back(static_cast<uint64_t>(value));
+      expected.push_back(static_cast<uint64_t>(value >> 64));
+    }
+  }
+  check_equal(device.download(out), expected, 8);
+}
+
 TEST_CASE("conformance: wide products and 128-bit sums", "[conformance]") {
   CudaDevice device("integers");
   const auto a = integers<uint64_t>(128, 3), b = integers<uint64_t>(128, 4);

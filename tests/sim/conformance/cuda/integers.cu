@@ -61,3 +61,18 @@ extern "C" __global__ void wide_products(const uint64_t* a, const uint64_t* b, u
   to[8] = static_cast<uint64_t>(s);
   to[9] = static_cast<uint64_t>(s >> 64);
 }
+
+// 128-bit division: the compiler's own routine of add, sub and mad with carry in both directions.
+extern "C" __global__ void wide_quotients(const uint64_t* high, const uint64_t* low, const uint64_t* divisor,
+                                          uint64_t* out) {
+  const int i = threadIdx.x;
+  const unsigned __int128 x = static_cast<unsigned __int128>(high[i]) << 64 | low[i];
+  const unsigned __int128 y = static_cast<unsigned __int128>(high[i] >> (low[i] % 64)) << 32 | divisor[i] | 1;
+  const __int128 s = static_cast<__int128>(x), d = static_cast<int64_t>(divisor[i] | 1);
+  const unsigned __int128 results[4] = {x / y, x % y, static_cast<unsigned __int128>(s / d),
+                                        static_cast<unsigned __int128>(s % d)};
+  for (int k = 0; k < 4; ++k) {
+    out[8 * i + 2 * k] = static_cast<uint64_t>(results[k]);
+    out[8 * i + 2 * k + 1] = static_cast<uint64_t>(results[k] >> 64);
+  }
+}
