@@ -20,7 +20,7 @@ run(${CMAKE_COMMAND} --build ${WORK}/build)
 # Under PTXWIRE_DATA only the install is searched, so that a file missing from it can't be found in the source tree.
 set(ENV{PTXWIRE_DATA} ${WORK}/moved/share/ptxwire)
 run(${WORK}/build/outside)
-if(NOT text MATCHES "1000 sums are right after [1-9][0-9]* ps, data from [^ ]*moved/share/ptxwire/kernels")
+if(NOT text MATCHES "1000 sums are right after [1-9][0-9]* ps, data from [^\n]*moved/share/ptxwire/kernels")
   message(FATAL_ERROR "unexpected output of the outside program: ${text}")
 endif()
 unset(ENV{PTXWIRE_DATA})
