@@ -56,13 +56,13 @@ def read_results(paths):
 
 
 def short(value):
-    """A number in three digits with its SI prefix."""
+    """A number in three digits, with an SI prefix where it is long."""
     if value is None:
         return "-"
-    for limit, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1, ""), (1e-3, "m"), (1e-6, "u"), (1e-9, "n")):
+    for limit, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1, "")):
         if abs(value) >= limit * 0.9995:
             return f"{value / limit:#.3g}".rstrip(".") + unit
-    return f"{value:.3g}"
+    return f"{value:.3g}" if abs(value) >= 1e-3 or value == 0 else f"{value * 1e9:.3g}n"
 
 
 def main(arguments):
