@@ -18,16 +18,16 @@ class LaunchTimer {
         event_gap_(microseconds(host.event_gap_us)),
         cooperative_extra_(microseconds(host.cooperative_extra_us)) {}
 
-  /// When the host thread makes its next call after a launch call at `call`. Event records and waits are taken
-  /// as free beside launches.
+  /// When the host thread makes its next call after a launch call at `call`. Event records and waits are
+  /// taken as free beside launches.
   [[nodiscard]] Picoseconds next_call(Picoseconds call) const { return call + interval_; }
 
   /// When a stream that waits for an event of another stream may go on.
   [[nodiscard]] Picoseconds after_event(Picoseconds event) const { return event + event_gap_; }
   [[nodiscard]] Picoseconds event_gap() const { return event_gap_; }
 
-  /// Earliest start of a kernel launched by a call at `call`, whose stream is free at `ready`: its earlier work
-  /// is done and the events it waits for allow it. `after_kernel`: that work has a kernel in it.
+  /// Earliest start of a kernel launched by a call at `call`, whose stream is free at `ready`: its earlier
+  /// work is done and the events it waits for allow it. `after_kernel`: that work has a kernel in it.
   [[nodiscard]] Picoseconds start(Picoseconds call, Picoseconds ready, bool after_kernel,
                                   bool cooperative) const {
     const Picoseconds stream = after_kernel ? ready + kernel_gap_ : ready;
