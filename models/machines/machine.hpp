@@ -74,8 +74,11 @@ struct SmParameters {
   uint32_t barrier_latency_clk = 22, barrier_per_warp_clk = 2;
   uint32_t mbarrier_arrive_clk = 6, mbarrier_wait_clk = 43;
   uint32_t cluster_barrier_clk = 190, dsm_latency_clk = 180;
-  double dsm_bytes_per_clk = 20;
-  uint32_t cta_launch_clk = 300;  ///< from scheduler decision to first instruction of a CTA
+  double dsm_bytes_per_clk =
+      21.33;  ///< what an SM sends to others of its cluster, headers and requests included
+  uint32_t dsm_header_bytes = 12;   ///< per packet of up to 128 B
+  uint32_t dsm_request_bytes = 32;  ///< that asks for one
+  uint32_t cta_launch_clk = 300;    ///< from scheduler decision to first instruction of a CTA
 };
 
 struct L2Parameters {

@@ -110,6 +110,8 @@ void add_sm(std::vector<Parameter>& table) {
   add(row<kSm, &P::cluster_barrier_clk>("sm.cluster_barrier_clk", cycles, {0, 100000}));
   add(row<kSm, &P::dsm_latency_clk>("sm.dsm_latency_clk", cycles, {0, 100000}));
   add(row<kSm, &P::dsm_bytes_per_clk>("sm.dsm_bytes_per_clk", bytes_per_cycle, {0.1, 1e6}));
+  add(row<kSm, &P::dsm_header_bytes>("sm.dsm_header_bytes", bytes, {0, 1024}));
+  add(row<kSm, &P::dsm_request_bytes>("sm.dsm_request_bytes", bytes, {0, 1024}));
   add(row<kSm, &P::cta_launch_clk>("sm.cta_launch_clk", cycles, {0, 1000000}));
   for (unsigned i = 0; i < kClassNames.size(); ++i) {
     const std::string name = "sm.timing." + std::string(kClassNames[i]);

@@ -32,6 +32,19 @@ class SlotCalendar {
     return claim_run(cycle, width);
   }
 
+  /// Takes the first `count` free cycles at or after `cycle`, next to each other or not, and returns the last
+  /// of them.
+  int64_t claim_scattered(int64_t cycle, uint32_t count) {
+    if (cycle >> 6 > requested_) requested_ = cycle >> 6;
+    for (;; cycle = (cycle | 63) + 1) {
+      uint64_t& bits = word(cycle);
+      for (uint64_t free = ~bits & (~0ULL << (cycle & 63)); free != 0; free &= free - 1) {
+        bits |= free & (~free + 1);
+        if (--count == 0) return (cycle & ~int64_t{63}) + std::countr_zero(free);
+      }
+    }
+  }
+
  private:
   static constexpr size_t kWords = 16;
   static constexpr uint32_t kMaxWidth = 32;

@@ -153,6 +153,8 @@ class Sm {
   // sm_near_access.cpp
   bool access_near(Fragment& fragment, const ExecOp& exec, const ptx::Op& op, Window window, uint32_t mask,
                    const uint64_t* address, int64_t cycle);
+  [[nodiscard]] int64_t cluster_load(Sm& owner, uint32_t bytes, uint32_t packets, int64_t cycle);
+  int64_t claim_cluster_port(uint32_t bytes, int64_t cycle);
   static uint8_t* near_pointer(Fragment& fragment, Window window, uint64_t address, uint32_t lane,
                                uint32_t bytes, Cta** shared_owner);
 
@@ -170,6 +172,8 @@ class Sm {
   [[nodiscard]] bool has_room(Room room, uint64_t amount) const;
   bool room_for(Fragment& fragment, Room room, uint64_t amount, int64_t cycle);
   void wake_window_waiters(int64_t cycle);
+  /// How far issue may run ahead of a unit that gives no answer.
+  static constexpr int64_t kBookedAhead_clk = 896;
   int64_t claim_lsu(Fragment& fragment, int64_t cycle, uint32_t width);
 
   // sm_barrier.cpp
@@ -216,6 +220,7 @@ class Sm {
   std::array<SlotCalendar, kSchedulers> issue_;
   std::array<std::array<SlotCalendar, kPipeCount>, kSchedulers> pipes_;
   SlotCalendar lsu_;
+  SlotCalendar cluster_port_;  ///< to the other SMs of its cluster
   uint32_t outstanding_lines_ = 0, remote_store_bytes_ = 0, local_store_bytes_ = 0;
   std::array<std::deque<Fragment*>, 3> window_waiters_;  ///< by Room: loads, local stores, remote stores
   double store_port_free_ = 0;  ///< cycle at which the port to the crossbar has taken all stores so far

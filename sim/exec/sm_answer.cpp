@@ -15,7 +15,6 @@ using models::Picoseconds;
 // Issue does not run away from the load/store unit: accesses without a result would else be booked without
 // end.
 int64_t Sm::claim_lsu(Fragment& fragment, int64_t cycle, uint32_t width) {
-  constexpr int64_t kBookedAhead_clk = 896;
   const int64_t start = lsu_.claim(cycle, width);
   fragment.cycle = std::max(fragment.cycle, start - kBookedAhead_clk);
   return start;

@@ -154,8 +154,7 @@ void Sm::start_bulk_copy(BulkCopy& copy, int64_t cycle) {
   ++copy.cta->launch->transactions;
   if (copy.between_shared) {
     const int64_t arrive =
-        leave + parameters_.tma_latency_clk + parameters_.dsm_latency_clk +
-        static_cast<int64_t>(static_cast<double>(copy.bytes) / parameters_.dsm_bytes_per_clk);
+        claim_cluster_port(copy.bytes, leave + parameters_.tma_latency_clk) + parameters_.dsm_latency_clk;
     device_.process().at(device_.clock().time(arrive), event_,
                          static_cast<uint64_t>(Timer::chunk) << 60 | static_cast<uint64_t>(copy.index) << 32);
     return;

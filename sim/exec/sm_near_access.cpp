@@ -82,6 +82,25 @@ uint8_t* Sm::near_pointer(Fragment& fragment, Window window, uint64_t address, u
   }
 }
 
+// Everything that an SM sends to others of its cluster leaves by one port: requests, data, and the headers of
+// both. Returns when the last of `bytes` leaves, less the time of one flit: latencies include that. A
+// calendar, since the data that others ask for is booked half a round trip ahead; cycle by cycle, so that no
+// gap of it is lost.
+int64_t Sm::claim_cluster_port(uint32_t bytes, int64_t cycle) {
+  constexpr uint32_t kFlitBytes = 32;
+  const auto clk = [&](uint32_t size) {
+    return std::max(1U, static_cast<uint32_t>(size / parameters_.dsm_bytes_per_clk + 0.5));
+  };
+  return std::max(cycle, cluster_port_.claim_scattered(cycle, clk(bytes)) + 1 - clk(kFlitBytes));
+}
+
+// Requests leave by the port of this SM, the data by that of the SM it lies in.
+int64_t Sm::cluster_load(Sm& owner, uint32_t bytes, uint32_t packets, int64_t cycle) {
+  const int64_t there = parameters_.dsm_latency_clk / 2, back = parameters_.dsm_latency_clk - there;
+  const int64_t asked = claim_cluster_port(packets * parameters_.dsm_request_bytes, cycle);
+  return owner.claim_cluster_port(bytes + packets * parameters_.dsm_header_bytes, asked + there) + back;
+}
+
 bool Sm::access_near(Fragment& fragment, const ExecOp& exec, const Op& op, Window window, uint32_t mask,
                      const uint64_t* address, int64_t cycle) {
   Warp& warp = *fragment.warp;
@@ -96,7 +115,7 @@ bool Sm::access_near(Fragment& fragment, const ExecOp& exec, const Op& op, Windo
   alignas(16) uint8_t second[512];
   if (!load) gather_operands(fragment, op, 1, mask, lane_bytes, data);
   if (op.modifiers.atomic == ptx::AtomicOp::cas) gather_operands(fragment, op, 2, mask, lane_bytes, second);
-  bool other_cta = false;
+  Cta* other_cta = nullptr;  // lanes of one access that go to several CTAs are charged as if to one of them
   for (uint32_t m = mask; m != 0; m &= m - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(m));
     Cta* owner = nullptr;
@@ -111,7 +130,7 @@ bool Sm::access_near(Fragment& fragment, const ExecOp& exec, const Op& op, Windo
            lane);
       return false;
     }
-    if (owner != nullptr && owner != warp.cta) other_cta = true;
+    if (owner != nullptr && owner != warp.cta) other_cta = owner;
     uint8_t* mine = data + size_t{lane} * lane_bytes;
     if (load) {
       std::memcpy(mine, memory, lane_bytes);
@@ -140,10 +159,18 @@ bool Sm::access_near(Fragment& fragment, const ExecOp& exec, const Op& op, Windo
     const auto width = std::max<uint32_t>(static_cast<uint32_t>(parameters_.lsu_interval_clk), wavefronts);
     const int64_t start = claim_lsu(fragment, cycle, width);
     const bool atomic = exec.kind == ExecKind::atomic || exec.kind == ExecKind::reduction;
-    ready = start + wavefronts - 1 +
-            (other_cta ? parameters_.dsm_latency_clk
-             : atomic  ? parameters_.shared_atomic_latency_clk
-                       : parameters_.shared_latency_clk);
+    const uint32_t bytes =
+        std::min(static_cast<uint32_t>(std::popcount(mask)) * lane_bytes, 128 * wavefronts);
+    if (other_cta == nullptr) {
+      ready = start + wavefronts - 1 +
+              (atomic ? parameters_.shared_atomic_latency_clk : parameters_.shared_latency_clk);
+    } else if (exec.kind == ExecKind::load) {
+      ready = cluster_load(device_.sm(other_cta->sm), bytes, wavefronts, start);
+    } else {
+      const int64_t sent = claim_cluster_port(bytes + wavefronts * parameters_.dsm_header_bytes, start);
+      fragment.cycle = std::max(fragment.cycle, sent - kBookedAhead_clk);
+      ready = sent + parameters_.dsm_latency_clk;
+    }
   } else if (window == Window::local && op.latency == ptx::LatencyClass::memory) {
     const int64_t start = claim_lsu(
         fragment, cycle, std::max(2U, static_cast<uint32_t>(std::popcount(mask)) * lane_bytes / 128));
