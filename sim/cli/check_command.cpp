@@ -22,7 +22,7 @@ Expected<sim::Suite> load_suite(const std::string& name) {
     const Expected<std::string> found = find_data_file("traces/suites/" + name + ".toml");
     if (!found) {
       return Error{.message = "no suite '" + name + "'",
-                   .hint = "quick, default, all, or the path of a suite file"};
+                   .hint = "quick, default, all, micro, or the path of a suite file"};
     }
     path = *found;
   }

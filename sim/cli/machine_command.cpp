@@ -18,7 +18,7 @@ Expected<std::string> machine_path(const std::string& name) {
     if (Expected<std::string> found = find_data_file("models/machines/" + name + ".toml")) return found;
   }
   return Error{.message = "no machine '" + name + "'",
-               .hint = "h800-node, h100-node, or the path of a machine file"};
+               .hint = "h800-node, h100-node, h800-pcie, or the path of a machine file"};
 }
 
 }  // namespace

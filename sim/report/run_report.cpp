@@ -31,6 +31,12 @@ std::string waits_text(const RoleProfile& role) {
   return text;
 }
 
+std::string figures_text(const std::vector<Figure>& figures) {
+  Table table({{"figure"}, {"value", Align::right}, {"unit"}});
+  for (const Figure& figure : figures) table.add({figure.name, fixed(figure.value, 2), figure.unit});
+  return table.empty() ? "" : '\n' + table.text(2);
+}
+
 std::string resources_text(const Bottleneck& bottleneck) {
   Table table({{"resource"}, {"mean", Align::right}, {"peak", Align::right}});
   for (const ResourceUse& use : bottleneck.resources) {
@@ -90,13 +96,16 @@ std::string run_text(const Outcome& outcome) {
   text += named_line("result", result_words(outcome));
   text += named_line("time", fixed(outcome.time_us, 1) + " us on rank 0, " + fixed(outcome.time_us_max, 1) +
                                  " us on the slowest (simulated)");
-  text += named_line("bandwidth", fixed(outcome.logical_gb_per_s, 1) + " GB/s logical, " +
-                                      fixed(outcome.wire_gb_per_s, 1) + " GB/s on NVLink");
-  text += named_line("bound", fixed(outcome.bound_us, 1) + " us at the full rate of the links: " +
-                                  share_percent(outcome.bound_share) + " of it reached");
+  if (outcome.figures.empty()) {
+    text += named_line("bandwidth", fixed(outcome.logical_gb_per_s, 1) + " GB/s logical, " +
+                                        fixed(outcome.wire_gb_per_s, 1) + " GB/s on NVLink");
+    text += named_line("bound", fixed(outcome.bound_us, 1) + " us at the full rate of the links: " +
+                                    share_percent(outcome.bound_share) + " of it reached");
+  }
   if (!outcome.kernels.empty()) text += named_line("kernels", kernels_text(outcome.kernels));
   text += named_line("bottleneck", outcome.bottleneck.binding);
-  text += resources_text(outcome.bottleneck) + roles_text(outcome.bottleneck) + path_text(outcome.bottleneck);
+  text += figures_text(outcome.figures) + resources_text(outcome.bottleneck) +
+          roles_text(outcome.bottleneck) + path_text(outcome.bottleneck);
   return text + '\n' + named_line("cost", cost_words(outcome));
 }
 

@@ -83,9 +83,8 @@ class Check {
       Expected<Outcome> outcome = run_candidate(row, i);
       if (stopped_) return;
       if (!outcome) return not_run(measurement, outcome.error().to_string());
-      const std::optional<double> predicted = metric_value(*outcome, measurement.metric);
-      if (!predicted)
-        return not_run(measurement, "no scenario gives the metric '" + measurement.metric + "'");
+      const Expected<double> predicted = metric_value(*outcome, measurement);
+      if (!predicted) return not_run(measurement, predicted.error().message);
       all_from_cache = all_from_cache && outcome->from_cache;
       if (best && best->outcome.time_us <= outcome->time_us) continue;
       best = CheckedRow{.measurement = measurement,
@@ -157,10 +156,12 @@ bool CheckReport::passed() const {
          std::none_of(not_run.begin(), not_run.end(), [](const NotRun& row) { return row.is_failure; });
 }
 
-std::optional<double> metric_value(const Outcome& outcome, const std::string& metric) {
-  if (metric == "time") return outcome.time_us;
-  if (metric == "logical_bandwidth") return outcome.logical_gb_per_s;
-  return std::nullopt;
+Expected<double> metric_value(const Outcome& outcome, const Measurement& row) {
+  if (row.metric == "time") return outcome.time_us;
+  if (row.metric == "logical_bandwidth") return outcome.logical_gb_per_s;
+  if (row.metric == "microbenchmark" && !outcome.figures.empty())
+    return figure_in_unit(outcome.figures.front(), row.unit);
+  return Error{.message = "no scenario gives the metric '" + row.metric + "'"};
 }
 
 Expected<CheckReport> run_check(const Suite& suite, const Plan& plan, Runner& runner,

@@ -62,7 +62,8 @@ struct CheckOptions {
 Expected<CheckReport> run_check(const Suite& suite, const Plan& plan, Runner& runner,
                                 const CheckOptions& options);
 
-/// The figure of an outcome that a metric names; nothing for a metric that no scenario gives.
-std::optional<double> metric_value(const Outcome& outcome, const std::string& metric);
+/// The figure of an outcome that a row's metric names, in the row's unit. Error: no scenario gives it, or the
+/// scenario gives it in a unit of another kind.
+Expected<double> metric_value(const Outcome& outcome, const Measurement& row);
 
 }  // namespace ptxwire::sim

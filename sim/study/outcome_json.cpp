@@ -82,6 +82,8 @@ Outcome outcome_of(const json& entry) {
   for (const json& kernel : entry.at("kernels")) {
     outcome.kernels.push_back({kernel.at("role"), kernel.at("rank0_us"), kernel.at("max_us")});
   }
+  for (const json& figure : entry.at("figures"))
+    outcome.figures.push_back({figure.at("name"), figure.at("value"), figure.at("unit")});
   return outcome;
 }
 
@@ -92,6 +94,9 @@ json to_json(const Outcome& outcome) {
   for (const KernelTime& kernel : outcome.kernels) {
     kernels.push_back({{"role", kernel.role}, {"rank0_us", kernel.rank0_us}, {"max_us", kernel.max_us}});
   }
+  json figures = json::array();
+  for (const Figure& figure : outcome.figures)
+    figures.push_back({{"name", figure.name}, {"value", figure.value}, {"unit", figure.unit}});
   return {{"scenario", outcome.scenario},
           {"settings", outcome.settings},
           {"time_us", outcome.time_us},
@@ -105,6 +110,7 @@ json to_json(const Outcome& outcome) {
           {"result", result_state_name(outcome.result)},
           {"mismatch", outcome.mismatch},
           {"kernels", std::move(kernels)},
+          {"figures", std::move(figures)},
           {"bottleneck", bottleneck_json(outcome.bottleneck)},
           {"wall_s", outcome.wall_s},
           {"peak_rss_bytes", outcome.peak_rss_bytes}};

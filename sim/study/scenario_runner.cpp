@@ -80,6 +80,7 @@ Outcome outcome_of(const Job& job, const Scenario& scenario, const ScenarioResul
           .result = result.result,
           .mismatch = result.first_mismatch,
           .kernels = result.kernels,
+          .figures = result.figures,
           .bottleneck = find_bottleneck(result.timed, roles),
           .wall_s = result.wall_s,
           .peak_rss_bytes = peak_rss_bytes()};

@@ -8,6 +8,7 @@
 #include "models/machines/toml_file.hpp"
 #include "sim/workload/expectation.hpp"
 #include "sim/workload/intranode.hpp"
+#include "sim/workload/micro_run.hpp"
 #include "support/data_path.hpp"
 
 namespace ptxwire::sim {
@@ -54,6 +55,10 @@ Expected<void> check_size(const Scenario& s, const models::Machine& machine) {
                           std::to_string(bytes) + " bytes do not fit the " +
                           std::to_string(machine.hbm.bytes) + " bytes of a GPU of '" + machine.name + "'",
                .path = s.path};
+}
+
+double seconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
 RoutingShape routing_shape(const Scenario& s) {
@@ -180,6 +185,11 @@ Expected<ScenarioResult> run_scenario(const Scenario& scenario, const RunOptions
   if (const auto valid = validate(scenario); !valid) return valid.error();
   const auto machine = load_scenario_machine(scenario, options);
   if (!machine) return machine.error();
+  if (scenario.kernel == KernelFamily::micro) {
+    auto result = run_micro(scenario, *machine, options);
+    if (result) result->wall_s = seconds_since(begin);
+    return result;
+  }
   if (const auto fits = check_size(scenario, *machine); !fits) return fits.error();
   auto cluster = Cluster::create(*machine, scenario.ranks);
   if (!cluster) return cluster.error();
@@ -205,7 +215,7 @@ Expected<ScenarioResult> run_scenario(const Scenario& scenario, const RunOptions
     result.result = mismatch->empty() ? ResultState::correct : ResultState::wrong;
     result.first_mismatch = std::move(*mismatch);
   }
-  result.wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  result.wall_s = seconds_since(begin);
   return result;
 }
 
@@ -226,6 +236,13 @@ Expected<std::vector<std::string>> scenario_inputs(const Scenario& scenario) {
     file = base ? (std::filesystem::path(file).parent_path() / *base).string() : "";
   }
   add(machine->topology);
+  if (scenario.kernel == KernelFamily::micro) {
+    const auto program = micro_program_path(scenario);
+    if (!program) return program.error();
+    add(*program);
+    add(scenario.path);  // buffers, launches and checksum are not among the settings
+    return paths;
+  }
   const auto programs = scenario_programs(scenario);
   if (!programs) return programs.error();
   add(programs->main_path);

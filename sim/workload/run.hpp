@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "sim/cluster/cluster.hpp"
+#include "sim/workload/micro_result.hpp"
 #include "sim/workload/scenario.hpp"
 
 namespace ptxwire::sim {
@@ -41,7 +42,9 @@ struct ScenarioResult {
   std::string first_mismatch;       ///< where and what, if wrong
   std::vector<KernelTime> kernels;  ///< the main kernel last
   std::array<std::string, 2>
-      cta_roles;      ///< what even and odd CTAs of the main kernel do; empty if it is not ours
+      cta_roles;  ///< what even and odd CTAs of the main kernel do; empty if it is not ours
+  std::vector<Figure>
+      figures;        ///< of a microbenchmark, the one it is about first; bandwidths and bound are 0
   RunReport timed;    ///< report of the run that holds the timed call
   double wall_s = 0;  ///< host time of set-up, runs and check
 };

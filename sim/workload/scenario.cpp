@@ -2,6 +2,7 @@
 
 #include <toml++/toml.h>
 #include <algorithm>
+#include <array>
 #include <filesystem>
 
 #include "models/machines/toml_file.hpp"
@@ -27,6 +28,24 @@ constexpr uint32_t kMaxBulkRowBytes = 2 * (8192 - 16);
 /// wait for each other for ever.
 constexpr uint32_t kCombineWorkers = 23;
 constexpr std::string_view kMachinePrefix = "machine.";
+constexpr std::string_view kValuesPrefix = "values.";
+
+/// Keys of a microbenchmark's file; all others belong to our communication kernels.
+constexpr std::array<std::string_view, 9> kMicroKeys = {"machine",  "kernel", "ranks", "seed",  "calls",
+                                                        "flush_l2", "ptx",    "entry", "figure"};
+
+bool fits_family(const Scenario& scenario, std::string_view key) {
+  if (scenario.kernel != KernelFamily::micro) return key != "figure";
+  return std::find(kMicroKeys.begin(), kMicroKeys.end(), key) != kMicroKeys.end();
+}
+
+Error wrong_family(const Scenario& scenario, std::string_view key) {
+  const bool micro = scenario.kernel == KernelFamily::micro;
+  return Error{.message = "'" + std::string(key) + "' means nothing for " +
+                          (micro ? "kernel = \"micro\"" : "a kernel other than \"micro\""),
+               .path = {},
+               .hint = {}};
+}
 
 ScenarioValue written_value(const toml::node& node) {
   using Kind = ScenarioValue::Kind;
@@ -96,10 +115,21 @@ Expected<Scenario> load_scenario(const std::string& path) {
       if (const auto read = read_machine_parameters(scenario, path, node); !read) return read.error();
       continue;
     }
+    if (is_micro_table(name.str())) {
+      if (const auto read = read_micro_table(scenario.micro, path, name.str(), node); !read)
+        return read.error();
+      continue;
+    }
     const auto key = find_scenario_key(name.str());
     if (!key) return located(key.error(), path, name.source());
     if (const auto set = (*key)->set(scenario, **key, written_value(node)); !set)
       return located(set.error(), path, node.source());
+  }
+  for (const auto& [name, node] : *table) {
+    const bool fits = name.str() == "machine_parameters" ||
+                      (is_micro_table(name.str()) ? scenario.kernel == KernelFamily::micro
+                                                  : fits_family(scenario, name.str()));
+    if (!fits) return located(wrong_family(scenario, name.str()), path, name.source());
   }
   if (const auto valid = validate(scenario); !valid) return valid.error();
   return scenario;
@@ -129,12 +159,16 @@ Expected<void> apply_override(Scenario& scenario, std::string_view assignment) {
     scenario.machine_parameters.emplace_back(assignment.substr(kMachinePrefix.size()));
     return {};
   }
+  if (name.starts_with(kValuesPrefix))
+    return set_micro_value(scenario.micro, name.substr(kValuesPrefix.size()), value);
   const auto key = find_scenario_key(name);
   if (!key) return key.error();
+  if (!fits_family(scenario, name)) return wrong_family(scenario, name);
   return (*key)->set(scenario, **key, {ScenarioValue::Kind::text, std::string(value)});
 }
 
 Expected<void> validate(const Scenario& s) {
+  if (s.kernel == KernelFamily::micro) return validate_micro(s);
   const auto number = [](uint64_t value) { return std::to_string(value); };
   if (s.ranks != 2 && s.ranks != 4 && s.ranks != kMaxRanks)
     return refuse(s, "'ranks' is " + number(s.ranks) + ", the intranode kernels take 2, 4 or 8");
@@ -176,7 +210,13 @@ Expected<void> validate(const Scenario& s) {
 
 std::vector<std::pair<std::string, std::string>> scenario_settings(const Scenario& scenario) {
   std::vector<std::pair<std::string, std::string>> settings;
-  for (const ScenarioKey& key : scenario_key_table()) settings.emplace_back(key.name, key.get(scenario));
+  for (const ScenarioKey& key : scenario_key_table())
+    if (fits_family(scenario, key.name)) settings.emplace_back(key.name, key.get(scenario));
+  for (const auto& [name, value] : scenario.micro.values) {
+    std::string product;
+    for (const std::string& factor : value.factors) product += (product.empty() ? "" : " * ") + factor;
+    settings.emplace_back(std::string(kValuesPrefix) + name, product);
+  }
   for (const std::string& parameter : scenario.machine_parameters) {
     const size_t equals = parameter.find('=');
     settings.emplace_back(std::string(kMachinePrefix) + parameter.substr(0, equals),

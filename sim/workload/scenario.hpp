@@ -1,4 +1,4 @@
-// What to run: a scenario file names a machine, one of our kernels and its settings. Example:
+// What to run: a scenario file names a machine, a kernel and its settings. Example (another in micro.hpp):
 //
 //   machine = "h800-node"
 //   kernel = "intranode_dispatch"
@@ -14,11 +14,13 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/workload/micro.hpp"
 #include "support/error.hpp"
 
 namespace ptxwire::sim {
 
-enum class KernelFamily : uint8_t { intranode_dispatch, intranode_combine };
+/// micro: any kernel, on memory that the scenario describes (micro.hpp).
+enum class KernelFamily : uint8_t { intranode_dispatch, intranode_combine, micro };
 /// State of the kernels (kernels/README.md): a moves rows through registers, d with bulk copies.
 enum class KernelRevision : uint8_t { a, d };
 /// Cache hints of the payload accesses; each is an entry of its own in the PTX.
@@ -62,6 +64,9 @@ struct Scenario {
   std::string notify_ptx;
   std::string notify_entry;
 
+  std::string figure;  ///< micro: which of its figures the scenario is about (micro_result.hpp)
+  MicroScenario micro;
+
   /// Bytes of one row as published bandwidths count them: FP8 with its scales, or BF16.
   [[nodiscard]] uint64_t row_bytes() const;
   /// Scale factors per row: one float per 128 FP8 elements.
@@ -78,7 +83,8 @@ Expected<Scenario> load_scenario(const std::string& path);
 Expected<std::string> find_scenario(const std::string& name_or_path);
 
 /// Sets one key as "key=value", through the same table of keys as the file; "machine.KEY=VALUE UNIT" sets a
-/// parameter of the machine. Cross-checks of several keys happen in validate().
+/// parameter of the machine, "values.NAME=VALUE" a number of a microbenchmark. Cross-checks of several keys
+/// happen in validate().
 Expected<void> apply_override(Scenario& scenario, std::string_view assignment);
 
 /// Settings that exclude each other: odd SM count, chunk larger than the ring, rows that are no multiple of

@@ -82,7 +82,8 @@ template <typename Enum>
 struct Names;
 template <>
 struct Names<KernelFamily> {
-  static constexpr std::array<std::string_view, 2> kWords = {"intranode_dispatch", "intranode_combine"};
+  static constexpr std::array<std::string_view, 3> kWords = {"intranode_dispatch", "intranode_combine",
+                                                             "micro"};
 };
 template <>
 struct Names<KernelRevision> {
@@ -137,7 +138,7 @@ constexpr ScenarioKey key(std::string_view name, std::string_view accepts, std::
 
 constexpr std::array kTable = {
     key<&Scenario::machine>("machine", "", "machine file by name or path"),
-    key<&Scenario::kernel>("kernel", "intranode_dispatch, intranode_combine", "what is run and timed"),
+    key<&Scenario::kernel>("kernel", "intranode_dispatch, intranode_combine, micro", "what is run and timed"),
     key<&Scenario::revision>("revision", "a, d", "state of the kernels: copies by registers or bulk copies"),
     key<&Scenario::hints>("hints", "standard, no_prefetch, plain, volatile",
                           "cache hints of payload accesses"),
@@ -160,6 +161,7 @@ constexpr std::array kTable = {
     key<&Scenario::entry>("entry", "", "name of the main kernel in it"),
     key<&Scenario::notify_ptx>("notify_ptx", "", "file with the cached notify kernel, in place of ours"),
     key<&Scenario::notify_entry>("notify_entry", "", "name of the cached notify kernel in it"),
+    key<&Scenario::figure>("figure", "", "which figure a microbenchmark is about"),
 };
 
 }  // namespace
@@ -172,6 +174,7 @@ Expected<const ScenarioKey*> find_scenario_key(std::string_view name) {
     if (known.name == name) return &known;
     names.push_back(known.name);
   }
+  names.insert(names.end(), micro_tables().begin(), micro_tables().end());
   Error error{.message = "unknown key '" + std::string(name) + "' of a scenario", .path = {}, .hint = {}};
   if (const std::string meant = nearest(name, names); !meant.empty()) {
     error.hint = "did you mean '" + meant + "'?";

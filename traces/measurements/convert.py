@@ -257,6 +257,26 @@ def nccl(r):
 OTHER_GENERATIONS = ("A100 PCIe", "A100", "RTX 4090", "V100")
 UNIT_WORDS = {"byte/clk/SM": "B/clk/SM", "byte/clk": "B/clk"}
 
+# Quantity -> scenario, settings, estimated seconds. What is not here keeps the quantity as the name of its scenario.
+MICRO_SCENARIOS = {
+    "l1_hit_latency": ("micro_chase_l1", "", 0.1),
+    "shared_memory_latency": ("micro_chase_shared", "", 0.1),
+    "l2_hit_latency_average": ("micro_chase_l2", "figure=mean_clk", 1),
+    "l2_near_partition_hit_latency": ("micro_chase_l2", "figure=near_clk", 1),
+    "l2_far_partition_hit_latency": ("micro_chase_l2", "figure=far_clk", 1),
+    "global_memory_latency": ("micro_chase_hbm", "figure=mean_clk", 1),
+    "l2_near_partition_miss_latency": ("micro_chase_hbm", "figure=near_clk", 1),
+    "l2_far_partition_miss_latency": ("micro_chase_hbm", "figure=far_clk", 1),
+    "l1_throughput_fp32_v4": ("micro_l1_throughput", "", 1),
+    "l2_throughput_fp32_v4": ("micro_l2_throughput", "", 5),
+    "sm_to_sm_network_latency": ("micro_chase_cluster", "", 0.1),
+    "dsm_ring_copy_throughput_cluster_size_2": ("micro_cluster_ring", "values.cluster=2;values.ctas=114", 3),
+    "dsm_ring_copy_throughput_cluster_size_4": ("micro_cluster_ring", "values.cluster=4;values.ctas=100", 3),
+    "memcpy_d2d_131072_bytes_bandwidth":
+        ("micro_memcpy", "values.threads=64;values.share=1024;values.unroll=1", 0.2),
+    "memcpy_d2d_4194304_bytes_bandwidth": ("micro_memcpy", "", 0.5),
+}
+
 
 def microbench(r):
     if r["gpu"] in OTHER_GENERATIONS or r["unit"] == "TFLOP/s" or "_mma_" in r["quantity"] or \
@@ -264,9 +284,11 @@ def microbench(r):
         return []  # other generations; tensor cores are not modelled
     gpu = "V100/A100/H100" if r["gpu"].startswith(("V100/", "unstated (V100/")) else short_gpu(r["gpu"])
     prefix = gpu.lower().replace(" ", "-").replace("/", "-")
+    machine = {"H800 PCIe": "h800-pcie", "H800": "h800-node"}.get(gpu, "")
+    scenario, setting, cost = (MICRO_SCENARIOS if machine else {}).get(r["quantity"], (f"micro_{r['quantity']}", "", ""))
     return [row(f"{prefix}-{r['quantity'].replace('_', '-')}-{tag(r['source_id'])}", r["source_id"],
-                "microbenchmark", gpu, "", f"micro_{r['quantity']}", "", "microbenchmark",
-                UNIT_WORDS.get(r["unit"], r["unit"]), r["value"], "report")]
+                "microbenchmark", gpu, machine, scenario, setting, "microbenchmark",
+                UNIT_WORDS.get(r["unit"], r["unit"]), r["value"], "report", cost=cost)]
 
 
 def slowdown(r):

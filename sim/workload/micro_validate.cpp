@@ -1,0 +1,130 @@
+#include <algorithm>
+#include <set>
+
+#include "sim/workload/micro_memory.hpp"
+#include "sim/workload/micro_result.hpp"
+#include "sim/workload/scenario.hpp"
+#include "support/nearest.hpp"
+
+namespace ptxwire::sim {
+
+namespace {
+
+using Kind = MicroChecksum::Kind;
+
+constexpr uint64_t kNodeBytes = 8;  ///< an address
+
+/// Checks one scenario; errors name its file.
+class Validator {
+ public:
+  explicit Validator(const Scenario& scenario) : scenario_(scenario) {}
+
+  [[nodiscard]] Expected<void> run() const {
+    if (scenario_.ptx.empty() || scenario_.entry.empty())
+      return refuse("kernel = \"micro\" needs 'ptx' and 'entry'");
+    if (scenario_.calls == 0) return refuse("'calls' is 0, expected at least 1");
+    if (const auto done = check_figure(); !done) return done;
+    for (const auto& [name, value] : scenario_.micro.values)
+      if (const auto number = evaluate(scenario_.micro, value); !number) return refuse(number.error());
+    const auto memory = micro_memory(scenario_);
+    if (!memory) return refuse(memory.error());
+    for (const MicroMemory& buffer : *memory)
+      if (const auto done = check_buffer(buffer); !done) return done;
+    if (const auto done = check_launches(*memory); !done) return done;
+    return check_checksum(*memory);
+  }
+
+ private:
+  [[nodiscard]] Error refuse(std::string message, std::string hint = {}) const {
+    return Error{.message = std::move(message), .path = scenario_.path, .hint = std::move(hint)};
+  }
+  [[nodiscard]] Error refuse(Error error) const {
+    error.path = scenario_.path;
+    return error;
+  }
+
+  [[nodiscard]] Expected<void> check_figure() const {
+    const auto names = micro_figure_names();
+    if (std::find(names.begin(), names.end(), scenario_.figure) != names.end()) return {};
+    std::string hint = "one of:";
+    for (const std::string_view name : names) hint.append(" ").append(name);
+    if (const std::string meant = nearest(scenario_.figure, names); !meant.empty())
+      hint = "did you mean '" + meant + "'?";
+    return refuse("'figure' is '" + scenario_.figure + "', which is none", hint);
+  }
+
+  [[nodiscard]] Expected<void> check_gpu(uint64_t gpu, const std::string& whose) const {
+    if (gpu < scenario_.ranks) return {};
+    return refuse(whose + " is on GPU " + std::to_string(gpu) + ", the scenario has " +
+                  std::to_string(scenario_.ranks) + " ('ranks')");
+  }
+
+  [[nodiscard]] Expected<void> check_content(const MicroMemory& buffer,
+                                             const MicroMemory::Content& content) const {
+    const std::string name = "buffer '" + buffer.name + "'";
+    if (content.stride == 0) return refuse(name + ": 'stride' is 0");
+    if (content.fill != MicroContent::Fill::chase) return {};
+    if (content.stride % kNodeBytes != 0)
+      return refuse(name + ": 'stride' is " + std::to_string(content.stride) +
+                    ", expected a multiple of 8: a node is an address");
+    if (buffer.bytes < content.stride || buffer.bytes / content.stride > UINT32_MAX)
+      return refuse(name + ": a ring of " + std::to_string(buffer.bytes / content.stride) + " nodes");
+    return {};
+  }
+
+  [[nodiscard]] Expected<void> check_buffer(const MicroMemory& buffer) const {
+    const std::string name = "buffer '" + buffer.name + "'";
+    if (buffer.bytes == 0 || buffer.bytes % 4 != 0)
+      return refuse(name + " has " + std::to_string(buffer.bytes) + " bytes, expected a multiple of 4");
+    if (buffer.name == "report") return refuse("'report' is the name of the kernel's own record");
+    if (const auto done = check_gpu(buffer.gpu, name); !done) return done;
+    if (const auto done = check_content(buffer, buffer.content); !done) return done;
+    if (buffer.is_checked && buffer.after.fill == MicroContent::Fill::chase)
+      return refuse(name + ": 'after' cannot be a ring");
+    return buffer.is_checked ? check_content(buffer, buffer.after) : Expected<void>();
+  }
+
+  [[nodiscard]] Expected<void> check_launches(const std::vector<MicroMemory>& memory) const {
+    if (scenario_.micro.launches.empty()) return refuse("expected at least one of [[launches]]");
+    for (const MicroLaunch& launch : scenario_.micro.launches) {
+      const auto gpu = evaluate(scenario_.micro, launch.gpu);
+      if (!gpu) return refuse(gpu.error());
+      if (const auto done = check_gpu(*gpu, "a launch"); !done) return done;
+      for (const std::string& argument : launch.arguments) {
+        const bool is_buffer = std::any_of(
+            memory.begin(), memory.end(), [&](const MicroMemory& buffer) { return buffer.name == argument; });
+        if (is_buffer || argument == "report") continue;
+        if (const auto number = evaluate(scenario_.micro, MicroCount{{argument}}); !number)
+          return refuse(number.error());
+      }
+    }
+    return {};
+  }
+
+  [[nodiscard]] Expected<void> check_checksum(const std::vector<MicroMemory>& memory) const {
+    const MicroChecksum& checksum = scenario_.micro.checksum;
+    const auto positive = [&](const MicroCount& count, const char* name) -> Expected<void> {
+      const auto number = evaluate(scenario_.micro, count, 1);
+      if (!number) return refuse(number.error());
+      if (*number == 0) return refuse("[checksum] '" + std::string(name) + "' is 0");
+      return {};
+    };
+    if (const auto done = positive(checksum.parts, "parts"); !done) return done;
+    if (const auto done = positive(checksum.counters, "counters"); !done) return done;
+    if (checksum.kind != Kind::chase && checksum.kind != Kind::words) return {};
+    const auto buffer = std::find_if(memory.begin(), memory.end(),
+                                     [&](const MicroMemory& known) { return known.name == checksum.buffer; });
+    if (buffer == memory.end()) return refuse("[checksum] names no buffer '" + checksum.buffer + "'");
+    if (checksum.kind == Kind::chase && buffer->content.fill != MicroContent::Fill::chase)
+      return refuse("[checksum] of a chase through '" + checksum.buffer + "', which is no ring");
+    return {};
+  }
+
+  const Scenario& scenario_;
+};
+
+}  // namespace
+
+Expected<void> validate_micro(const Scenario& scenario) { return Validator(scenario).run(); }
+
+}  // namespace ptxwire::sim
