@@ -153,7 +153,8 @@ class Parser {
   void add_check() {
     CLI::App* command =
         app_.add_subcommand("check", "Predicted against measured, row by row, with mean errors");
-    command->add_option("--suite", check_.suite, "quick, default, all, micro, or a suite file")->type_name("SUITE");
+    command->add_option("--suite", check_.suite, "quick, default, all, micro, or a suite file")
+        ->type_name("SUITE");
     command->add_option("--only", check_.only, "Only rows whose id matches, as in 'h800*'")
         ->check(refuse_empty)
         ->type_name("GLOB");
