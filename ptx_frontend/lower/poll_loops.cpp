@@ -214,7 +214,16 @@ class LoopFinder {
     return order_->dominates(graph_.block_of_op[writer], latch) ? writer : kNoVertex;
   }
 
-  /// True if a state register is the sum of itself and a constant in every turn, possibly by way of moves.
+  [[nodiscard]] bool is_written(VirtualRegister r) const {
+    bool written = false;
+    for_each_op([&](uint32_t i) {
+      for_each_definition(code_, i, [&](VirtualRegister w) { written = written || w == r; });
+    });
+    return written;
+  }
+
+  /// True if a state register is the sum of itself and something that stays the same in every turn, possibly
+  /// by way of moves.
   [[nodiscard]] bool counts_turns(const std::vector<VirtualRegister>& state, uint32_t latch) const {
     constexpr int kMoves = 4;
     return std::any_of(state.begin(), state.end(), [&](VirtualRegister counter) {
@@ -225,7 +234,9 @@ class LoopFinder {
         const Op& op = code_.ops[writer];
         const auto& sources = code_.operands[writer].src;
         const bool step = op.opcode == Opcode::add || op.opcode == Opcode::sub;
-        if (step) return sources[0] == counter && op.src[1].kind == Slot::Kind::constant;
+        if (step)
+          return sources[0] == counter && (op.src[1].kind == Slot::Kind::constant ||
+                                           (sources[1] != kNoRegister && !is_written(sources[1])));
         if (op.opcode != Opcode::mov || sources[0] == kNoRegister) return false;
         r = sources[0];
       }

@@ -60,6 +60,11 @@ void compare_times(Comparison& comparison, const Outcome& base, const Outcome& c
       }
     }
   }
+  for (const Figure& before : base.figures)
+    for (const Figure& after : changed.figures)
+      if (before.name == after.name)
+        comparison.figure(before.name + ", " + before.unit, before.value, after.value);
+  if (!base.figures.empty()) return;  // a microbenchmark has no bandwidth of another definition
   comparison.figure("logical GB/s", base.logical_gb_per_s, changed.logical_gb_per_s);
   comparison.figure("on NVLink, GB/s", base.wire_gb_per_s, changed.wire_gb_per_s);
   comparison.share("share of the speed of light, %", base.bound_share, changed.bound_share);

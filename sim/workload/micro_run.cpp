@@ -43,6 +43,7 @@ class MicroRun {
     auto memory = micro_memory(scenario_);
     if (!memory) return memory.error();
     memory_ = std::move(*memory);
+    if (const auto fits = check_size(); !fits) return fits;
     for (const MicroMemory& buffer : memory_) {
       const auto address = cluster_.allocate(GpuId{buffer.gpu}, buffer.bytes, buffer.name);
       if (!address) return about(scenario_, "buffer '" + buffer.name + "': " + address.error().message);
@@ -156,6 +157,19 @@ class MicroRun {
     if (const auto done = read("threads", 1, threads_); !done) return done;
     if (const auto done = read("cluster", 1, cluster_size_); !done) return done;
     return read("shared", 0, shared_);
+  }
+
+  /// Before anything is allocated: the host would try to hold it.
+  [[nodiscard]] Expected<void> check_size() const {
+    std::vector<uint64_t> left(scenario_.ranks, cluster_.machine().hbm.bytes);
+    for (const MicroMemory& buffer : memory_) {
+      if (buffer.bytes > left[buffer.gpu])
+        return about(scenario_, "buffer '" + buffer.name + "' of " + std::to_string(buffer.bytes) +
+                                    " bytes does not fit the memory of a GPU of '" + cluster_.machine().name +
+                                    "'");
+      left[buffer.gpu] -= buffer.bytes;
+    }
+    return {};
   }
 
   Expected<void> fill() {

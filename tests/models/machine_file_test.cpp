@@ -30,7 +30,7 @@ class TemporaryMachine {
 }  // namespace
 
 TEST_CASE("machine: every parameter of the nodes says where it comes from", "[contract]") {
-  const Machine m = machine(GENERATE(as<std::string>{}, "h800-node", "h100-node"));
+  const Machine m = machine(GENERATE(as<std::string>{}, "h800-node", "h100-node", "h800-pcie"));
   CHECK(m.records.size() == parameter_table().size());
   for (const ParameterRecord& record : m.records) {
     INFO(record.key);
@@ -50,6 +50,16 @@ TEST_CASE("machine: H800 and H100 share the GPU and differ in links", "[contract
     INFO(parameter.key);
     CHECK(parameter.get(h800, parameter.index) == parameter.get(h100, parameter.index));
   }
+}
+
+TEST_CASE("machine: the H800 PCIe card has fewer SMs, its own clock and memory, and no peer", "[contract]") {
+  const Machine card = machine("h800-pcie"), h800 = machine("h800-node");
+  CHECK(card.gpus == 1);
+  CHECK(card.sm.count == 114);
+  CHECK(card.sm.clock_hz == 1.755e9);
+  CHECK(card.hbm.bytes_per_second < h800.hbm.bytes_per_second);
+  CHECK(card.l2.far_extra_clk == h800.l2.far_extra_clk);
+  CHECK(card.sm.l1_hit_latency_clk == h800.sm.l1_hit_latency_clk);
 }
 
 TEST_CASE("machine: units are converted to those of the members", "[analytic]") {

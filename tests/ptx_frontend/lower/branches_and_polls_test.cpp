@@ -164,6 +164,8 @@ TEST_CASE("poll loops: a loop that counts its turns is none", "[contract]") {
   };
   CHECK(loops("add.s32 %r1, %r1, 1;") == 0);
   CHECK(loops("add.s32 %r3, %r1, 4; mov.u32 %r1, %r3;") == 0);
+  CHECK(loops("add.s32 %r1, %r1, %r4;") == 0);     // a stream: by the same in every turn
+  CHECK(loops("add.s32 %r1, %r1, %r2;") == 1);     // by what was read, which may be nothing
   CHECK(loops("@%p1 add.s32 %r1, %r1, 1;") == 1);  // not in every turn
   CHECK(loops("add.s32 %r1, %r4, 1;") == 1);       // the same value in every turn
   CHECK(loops("xor.b32 %r1, %r1, 1;") == 1);

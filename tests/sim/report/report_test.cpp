@@ -100,6 +100,17 @@ TEST_CASE("run report: the text fits the terminal and says what matters") {
   }
 }
 
+TEST_CASE("run report: a microbenchmark shows its figures in place of bandwidths") {
+  Outcome micro = outcome();
+  micro.figures = {{"near_clk", 258.125, "clk"}, {"bytes_per_clk_per_sm", 64, "B/clk/SM"}};
+  const std::string text = run_text(micro);
+  check_width(text);
+  CHECK_THAT(text, Catch::Contains("near_clk              258.12  clk\n"));
+  CHECK_THAT(text, Catch::Contains("64.00  B/clk/SM"));
+  CHECK_THAT(text, !Catch::Contains("logical"));
+  CHECK(json::parse(run_json(micro))["figures"][0]["name"] == "near_clk");
+}
+
 TEST_CASE("run report: a wrong result is shown with its first wrong value") {
   Outcome wrong = outcome();
   wrong.result = ResultState::wrong;

@@ -112,6 +112,21 @@ TEST_CASE("check: a metric that no scenario gives is reported, not guessed") {
   CHECK_THAT(report.not_run[0].reason, Catch::Contains("slowdown"));
 }
 
+TEST_CASE("check: a microbenchmark row takes the scenario's first figure in its own unit") {
+  FakeRunner runner;
+  Measurement row = timed_row("a", "micro", 1.2);
+  row.metric = "microbenchmark";
+  row.unit = "TB/s";
+  CheckReport report = checked(suite_of("[[rows]]\nids = ['*']\n"), {row}, runner);
+  REQUIRE(report.rows.size() == 1);
+  CHECK(report.rows[0].predicted == Approx(1.5));
+  CHECK(report.rows[0].error_pct == Approx(25));
+  row.unit = "clk";
+  report = checked(suite_of("[[rows]]\nids = ['*']\n"), {row}, runner);
+  REQUIRE(report.not_run.size() == 1);
+  CHECK_THAT(report.not_run[0].reason, Catch::Contains("gb_per_s in GB/s"));
+}
+
 TEST_CASE("predict: the change is relative to the base") {
   FakeRunner runner;
   std::vector<double> seen;

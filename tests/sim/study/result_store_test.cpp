@@ -142,6 +142,16 @@ TEST_CASE("caching runner: same fingerprint runs once, another one again") {
   CHECK(second->settings == first->settings);
   REQUIRE(second->kernels.size() == 1);
   CHECK(second->kernels[0].rank0_us == 0.5);
+  CHECK(second->figures.empty());
+
+  REQUIRE(runner.run({.scenario = "micro"}, {}));
+  const auto stored = runner.run({.scenario = "micro"}, {});
+  REQUIRE(stored->from_cache);
+  REQUIRE(stored->figures.size() == 2);
+  CHECK(stored->figures[0].name == "gb_per_s");
+  CHECK(stored->figures[1].value == 250);
+  CHECK(stored->figures[1].unit == "clk");
+  inner.runs = 1;
 
   REQUIRE(runner.run({.scenario = "s", .settings = {"chunk=4"}}, {}));
   CHECK(inner.runs == 2);

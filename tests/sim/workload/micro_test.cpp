@@ -94,6 +94,10 @@ TEST_CASE("micro: errors name file, line and what was expected") {
   CHECK(apply_override(scenario, "values.accesses=32").has_value());
   CHECK(evaluate(scenario.micro, MicroCount{{"accesses", "2 KiB"}}).operator*() == 65536);
 
+  Scenario large = small_scenario();
+  REQUIRE(apply_override(large, "values.nodes=1000000000").has_value());
+  CHECK_THAT(run_scenario(large).error().to_string(), Contains("does not fit"));
+
   Scenario argument = small_scenario();
   argument.micro.launches[0].arguments.pop_back();
   const auto result = run_scenario(argument);
