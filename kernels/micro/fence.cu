@@ -1,6 +1,8 @@
 // What an order costs: one warp stores `outstanding` times 16 bytes per lane, then orders them; `repeats`
-// times. Only the order is timed, up to the next instruction. Word w of the memory written holds w, and the
-// flag the number of repeats; the checksum is their sum over all repeats, as the lanes count it.
+// times. Only the order is timed, up to the next instruction. Word w of each 512 bytes holds w, and the
+// flag the number of repeats; the checksum is the sum of all words over all repeats.
+#include <utility>
+
 #include "report.cuh"
 
 namespace ptxwire {
@@ -21,6 +23,20 @@ __device__ __forceinline__ void order(int* flag, int value) {
     asm volatile("red.release.sys.global.add.s32 [%0], 1;" ::"l"(flag) : "memory");
 }
 
+constexpr int kBatch = 8;
+
+/// 16 bytes per lane, `kOffset` bytes from `at` on: an immediate, so that a store is one instruction.
+template <int kOffset>
+__device__ __forceinline__ void store(uint4* at, unsigned word) {
+  asm volatile("st.global.v4.u32 [%0+%1], {%2, %3, %4, %5};" ::"l"(at), "n"(kOffset), "r"(word),
+               "r"(word + 1), "r"(word + 2), "r"(word + 3)
+               : "memory");
+}
+template <int... kIndex>
+__device__ __forceinline__ void store_batch(uint4* at, unsigned word, std::integer_sequence<int, kIndex...>) {
+  (store<512 * kIndex>(at, word), ...);
+}
+
 template <Order kOrder>
 __device__ __forceinline__ void order_stores(uint4* to, int* flag, int outstanding, int repeats,
                                              Report* report) {
@@ -31,17 +47,17 @@ __device__ __forceinline__ void order_stores(uint4* to, int* flag, int outstandi
   const unsigned long long clock_cost = clock_now() - begin;
   unsigned long long total = 0;
   unsigned sum = 0;
-  const int lane = threadIdx.x;
+  const unsigned lane = threadIdx.x, word = 4 * lane;
 #pragma unroll 1
   for (int repeat = 1; repeat <= repeats; ++repeat) {
+    uint4* at = to + lane;
+    int left = outstanding;
 #pragma unroll 1
-    for (int i = 0; i < outstanding; ++i) {
-      const unsigned word = 4 * (32 * i + lane);
-      asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(to + 32 * i + lane), "r"(word),
-                   "r"(word + 1), "r"(word + 2), "r"(word + 3)
-                   : "memory");
-      sum += 4 * word + 6;
-    }
+    for (; left >= kBatch; left -= kBatch, at += 32 * kBatch)
+      store_batch(at, word, std::make_integer_sequence<int, kBatch>());
+#pragma unroll 1
+    for (; left > 0; --left, at += 32) store<0>(at, word);
+    sum += outstanding * (4 * word + 6);
     __syncwarp();
     const unsigned long long start = clock_now();
     if (kFence || lane == 0) order<kOrder>(flag, repeat);

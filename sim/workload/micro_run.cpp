@@ -38,12 +38,12 @@ class MicroRun {
 
   /// Loads the program and allocates all memory.
   Expected<void> prepare() {
-    if (const auto done = load(); !done) return done;
-    if (const auto done = read_shape(); !done) return done;
+    if (auto done = load(); !done) return done;
+    if (auto done = read_shape(); !done) return done;
     auto memory = micro_memory(scenario_);
     if (!memory) return memory.error();
     memory_ = std::move(*memory);
-    if (const auto fits = check_size(); !fits) return fits;
+    if (auto fits = check_size(); !fits) return fits;
     for (const MicroMemory& buffer : memory_) {
       const auto address = cluster_.allocate(GpuId{buffer.gpu}, buffer.bytes, buffer.name);
       if (!address) return about(scenario_, "buffer '" + buffer.name + "': " + address.error().message);
@@ -66,11 +66,11 @@ class MicroRun {
   /// All calls, each on memory as the scenario states it. The last one counts.
   Expected<void> run(const RunLimits& limits) {
     for (uint32_t call = 0; call < scenario_.calls; ++call) {
-      if (const auto done = fill(); !done) return done;
+      if (auto done = fill(); !done) return done;
       if (scenario_.flush_l2 && call + 1 == scenario_.calls) cluster_.flush_l2();
       begin_ = cluster_.record(streams_.front());
       for (size_t i = 0; i < streams_.size(); ++i)
-        if (const auto done = launch(i); !done) return done;
+        if (auto done = launch(i); !done) return done;
       end_ = cluster_.record(streams_.front());
       auto report = cluster_.run(limits);
       if (!report) return report.error();
@@ -153,9 +153,9 @@ class MicroRun {
       out = static_cast<uint32_t>(*value);
       return {};
     };
-    if (const auto done = read("ctas", 1, ctas_); !done) return done;
-    if (const auto done = read("threads", 1, threads_); !done) return done;
-    if (const auto done = read("cluster", 1, cluster_size_); !done) return done;
+    if (auto done = read("ctas", 1, ctas_); !done) return done;
+    if (auto done = read("threads", 1, threads_); !done) return done;
+    if (auto done = read("cluster", 1, cluster_size_); !done) return done;
     return read("shared", 0, shared_);
   }
 
@@ -174,10 +174,10 @@ class MicroRun {
 
   Expected<void> fill() {
     for (size_t i = 0; i < memory_.size(); ++i)
-      if (const auto done = fill_buffer(memory_[i], addresses_[i]); !done) return done;
+      if (auto done = fill_buffer(memory_[i], addresses_[i]); !done) return done;
     const std::vector<MicroRecord> zero(ctas_);
     for (const DeviceAddress report : reports_)
-      if (const auto done = cluster_.write(report, bytes_of(zero)); !done) return done;
+      if (auto done = cluster_.write(report, bytes_of(zero)); !done) return done;
     return {};
   }
 
@@ -252,7 +252,7 @@ class MicroRun {
   Expected<void> read_output(MicroOutput& output) {
     for (size_t i = 0; i < reports_.size(); ++i) {
       std::vector<MicroRecord> records(ctas_);
-      const auto read = cluster_.read(
+      auto read = cluster_.read(
           reports_[i], {reinterpret_cast<uint8_t*>(records.data()), records.size() * sizeof(MicroRecord)});
       if (!read) return read;
       for (MicroRecord& record : records) record.sm |= gpus_[i] << 16U;
@@ -262,7 +262,7 @@ class MicroRun {
     for (size_t i = 0; i < memory_.size(); ++i) {
       if (!memory_[i].samples) continue;
       output.samples.resize(memory_[i].bytes / 4);
-      const auto read = cluster_.read(
+      auto read = cluster_.read(
           addresses_[i], {reinterpret_cast<uint8_t*>(output.samples.data()), output.samples.size() * 4});
       if (!read) return read;
     }

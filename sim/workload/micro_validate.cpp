@@ -23,14 +23,14 @@ class Validator {
     if (scenario_.ptx.empty() || scenario_.entry.empty())
       return refuse("kernel = \"micro\" needs 'ptx' and 'entry'");
     if (scenario_.calls == 0) return refuse("'calls' is 0, expected at least 1");
-    if (const auto done = check_figure(); !done) return done;
+    if (auto done = check_figure(); !done) return done;
     for (const auto& [name, value] : scenario_.micro.values)
       if (const auto number = evaluate(scenario_.micro, value); !number) return refuse(number.error());
     const auto memory = micro_memory(scenario_);
     if (!memory) return refuse(memory.error());
     for (const MicroMemory& buffer : *memory)
-      if (const auto done = check_buffer(buffer); !done) return done;
-    if (const auto done = check_launches(*memory); !done) return done;
+      if (auto done = check_buffer(buffer); !done) return done;
+    if (auto done = check_launches(*memory); !done) return done;
     return check_checksum(*memory);
   }
 
@@ -77,8 +77,8 @@ class Validator {
     if (buffer.bytes == 0 || buffer.bytes % 4 != 0)
       return refuse(name + " has " + std::to_string(buffer.bytes) + " bytes, expected a multiple of 4");
     if (buffer.name == "report") return refuse("'report' is the name of the kernel's own record");
-    if (const auto done = check_gpu(buffer.gpu, name); !done) return done;
-    if (const auto done = check_content(buffer, buffer.content); !done) return done;
+    if (auto done = check_gpu(buffer.gpu, name); !done) return done;
+    if (auto done = check_content(buffer, buffer.content); !done) return done;
     if (buffer.is_checked && buffer.after.fill == MicroContent::Fill::chase)
       return refuse(name + ": 'after' cannot be a ring");
     return buffer.is_checked ? check_content(buffer, buffer.after) : Expected<void>();
@@ -89,7 +89,7 @@ class Validator {
     for (const MicroLaunch& launch : scenario_.micro.launches) {
       const auto gpu = evaluate(scenario_.micro, launch.gpu);
       if (!gpu) return refuse(gpu.error());
-      if (const auto done = check_gpu(*gpu, "a launch"); !done) return done;
+      if (auto done = check_gpu(*gpu, "a launch"); !done) return done;
       for (const std::string& argument : launch.arguments) {
         const bool is_buffer = std::any_of(
             memory.begin(), memory.end(), [&](const MicroMemory& buffer) { return buffer.name == argument; });
@@ -109,8 +109,8 @@ class Validator {
       if (*number == 0) return refuse("[checksum] '" + std::string(name) + "' is 0");
       return {};
     };
-    if (const auto done = positive(checksum.parts, "parts"); !done) return done;
-    if (const auto done = positive(checksum.counters, "counters"); !done) return done;
+    if (auto done = positive(checksum.parts, "parts"); !done) return done;
+    if (auto done = positive(checksum.counters, "counters"); !done) return done;
     if (checksum.kind != Kind::chase && checksum.kind != Kind::words) return {};
     const auto buffer = std::find_if(memory.begin(), memory.end(),
                                      [&](const MicroMemory& known) { return known.name == checksum.buffer; });

@@ -160,3 +160,19 @@ TEST_CASE("closed form: a fence behind one remote store waits for its acknowledg
     CHECK(cost < 1.1 * (clk + remote_store_round_trip_clk()));
   }
 }
+
+// Stores leave the warp as fast as the load/store unit takes them and wait before the port: what a fence
+// waits for grows with each by the difference.
+TEST_CASE("closed form: a fence waits for the stores that the port has not taken yet", "[sim]") {
+  const auto& sm = machine().sm;
+  for (const char* gpu : {"0", "1"}) {
+    const auto cost = [&](const char* outstanding) {
+      return figure_of("micro_order",
+                       {std::string("values.memory_gpu=") + gpu,
+                        std::string("values.outstanding=") + outstanding, "machine.l2.far_extra_clk=0 clk"},
+                       "clk_per_access");
+    };
+    const double per_store = 512 / sm.store_port_bytes_per_clk - 512 / sm.lsu_bytes_per_clk;
+    CHECK(cost("96") - cost("32") == Approx(64 * per_store).epsilon(0.05));
+  }
+}
