@@ -141,3 +141,50 @@ extern "C" __global__ void bulk_copy(const char* from, char* to, int bytes, int 
   ptxwire::write_report(report, clk, chunks, int64_t{chunks} * bytes,
                         ptxwire::shared_sum(data, min(stage_count, chunks) * bytes));
 }
+
+/// What a bulk load adds to the latency of a plain one: a pointer chase through `ring` (see chase.cu) with
+/// bulk loads of `bytes` and the same with `ld.cg`; the difference is reported. One warp, of which one thread
+/// chases; the first pass of each is not timed. Dynamic shared memory: `bytes`.
+extern "C" __global__ void bulk_extra_latency(uint64_t ring, int bytes, int accesses,
+                                              ptxwire::Report* report) {
+  extern __shared__ __align__(128) char data[];
+  __shared__ uint64_t barrier;
+  const ptxwire::Stages stage = ptxwire::make_stages(&barrier, data, 1, bytes);
+  __syncthreads();
+  unsigned sum = 0;
+  unsigned long long clk = 0;
+  if (threadIdx.x == 0) {
+    int loads = 0;
+#pragma unroll 1
+    for (int pass = 0; pass < 2; ++pass) {
+      uint64_t node = ring;
+      sum = 0;
+      const unsigned long long begin = ptxwire::clock_now();
+#pragma unroll 1
+      for (int i = 0; i < accesses; ++i, ++loads) {
+        ptxwire::mbarrier_arrive_expect(stage.barriers, bytes);
+        ptxwire::bulk_load(stage.data, reinterpret_cast<const void*>(node), bytes, stage.barriers,
+                           ptxwire::kEvictNormal);
+        ptxwire::mbarrier_wait(stage.barriers, loads & 1);
+        sum += static_cast<unsigned>(node - ring);
+        asm volatile("ld.shared.u64 %0, [%1];" : "=l"(node) : "r"(stage.data) : "memory");
+      }
+      ptxwire::wait_for(node);
+      clk = ptxwire::clock_now() - begin;
+    }
+#pragma unroll 1
+    for (int pass = 0; pass < 2; ++pass) {
+      uint64_t node = ring;
+      const unsigned long long begin = ptxwire::clock_now();
+#pragma unroll 1
+      for (int i = 0; i < accesses; ++i) {
+        const uint64_t here = node;
+        asm volatile("ld.global.cg.u64 %0, [%1];" : "=l"(node) : "l"(here) : "memory");
+        if (pass == 1) sum += static_cast<unsigned>(here - ring);
+      }
+      ptxwire::wait_for(node);
+      if (pass == 1) clk -= ptxwire::clock_now() - begin;
+    }
+  }
+  ptxwire::write_report(report, clk, accesses, int64_t{bytes} * accesses, sum);
+}

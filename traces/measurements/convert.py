@@ -272,10 +272,15 @@ MICRO_SCENARIOS = {
     "sm_to_sm_network_latency": ("micro_chase_cluster", "", 0.1),
     "dsm_ring_copy_throughput_cluster_size_2": ("micro_cluster_ring", "values.cluster=2;values.ctas=114", 3),
     "dsm_ring_copy_throughput_cluster_size_4": ("micro_cluster_ring", "values.cluster=4;values.ctas=100", 3),
+    "tma_extra_latency_over_regular_access": ("micro_bulk_latency", "", 0.1),
     "memcpy_d2d_131072_bytes_bandwidth":
         ("micro_memcpy", "values.threads=64;values.share=1024;values.unroll=1", 0.2),
     "memcpy_d2d_4194304_bytes_bandwidth": ("micro_memcpy", "", 0.5),
 }
+
+# Rows that others contradict (README.md, "Traps"): no machine can meet them all, so they are averaged apart.
+MICRO_CONTRADICTORY = {"l2_hit_latency_average", "global_memory_latency", "l2_throughput_fp32_v4",
+                       "tma_extra_latency_over_regular_access"}
 
 
 def microbench(r):
@@ -286,8 +291,13 @@ def microbench(r):
     prefix = gpu.lower().replace(" ", "-").replace("/", "-")
     machine = {"H800 PCIe": "h800-pcie", "H800": "h800-node"}.get(gpu, "")
     scenario, setting, cost = (MICRO_SCENARIOS if machine else {}).get(r["quantity"], (f"micro_{r['quantity']}", "", ""))
+    family = "microbenchmark"
+    if r["quantity"].startswith("memcpy"):
+        family = "driver-copy"
+    elif machine and r["quantity"] in MICRO_CONTRADICTORY:
+        family = "microbenchmark-contradictory"
     return [row(f"{prefix}-{r['quantity'].replace('_', '-')}-{tag(r['source_id'])}", r["source_id"],
-                "microbenchmark", gpu, machine, scenario, setting, "microbenchmark",
+                family, gpu, machine, scenario, setting, "microbenchmark",
                 UNIT_WORDS.get(r["unit"], r["unit"]), r["value"], "report", cost=cost)]
 
 
