@@ -6,11 +6,14 @@
 #include <array>
 #include <cstdint>
 
+#include "models/base/spread.hpp"
 #include "models/base/units.hpp"
 
 namespace ptxwire::models {
 
-enum class AccessKind : uint8_t { load, store, atomic, reduction };
+/// prefetch brings lines into L2, discard gives up dirty bytes without writing them back, reprioritise only
+/// sets the eviction class of lines that are present. Nobody waits for these three.
+enum class AccessKind : uint8_t { load, store, atomic, reduction, prefetch, discard, reprioritise };
 enum class L2Priority : uint8_t { normal, first, last, unchanged };
 
 inline constexpr uint32_t kLineBytes = 128;
@@ -21,6 +24,20 @@ constexpr uint32_t sector_count(uint8_t sector_mask) {
   constexpr std::array<uint8_t, 16> kCount{0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4};
   return kCount[sector_mask & 0xfU];
 }
+
+/// How long L2 is asked to keep the lines of an access: `primary` for `sixteenths` of 16 lines, the same ones
+/// every time, and `others` for the rest (createpolicy.fractional).
+struct L2Hint {
+  L2Priority primary = L2Priority::normal, others = L2Priority::unchanged;
+  uint8_t sixteenths = 16;
+
+  [[nodiscard]] constexpr L2Priority of(uint64_t line) const {
+    return sixteenths >= 16 || golden_hash(line / kLineBytes) >> 28U < sixteenths ? primary : others;
+  }
+};
+
+/// Kernels whose use of L2 is told apart in one GPU: 1 .. kMaxOwners - 1; 0 is nobody or everyone else.
+inline constexpr unsigned kMaxOwners = 16;
 
 /// What one warp operation touches in one 128-byte line.
 struct TransactionPart {
@@ -38,7 +55,8 @@ struct Transaction {
   static constexpr unsigned kMaxParts = 32;
 
   AccessKind kind = AccessKind::load;
-  L2Priority l2_priority = L2Priority::normal;
+  L2Hint l2_hint;
+  uint8_t owner = 0;               ///< kernel that asks
   uint16_t l2_prefetch_bytes = 0;  ///< 0, 64, 128, 256: sectors to fetch around a miss
   bool host_memory =
       false;            ///< home is host memory behind PCIe (home_gpu is the GPU whose host link is used)

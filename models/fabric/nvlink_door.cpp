@@ -36,6 +36,10 @@ uint32_t payload_of(const NvlinkPiece& piece) {
 
 bool answered_with_data(AccessKind kind) { return kind == AccessKind::load || kind == AccessKind::atomic; }
 
+bool carries_data(AccessKind kind) {
+  return kind == AccessKind::store || kind == AccessKind::atomic || kind == AccessKind::reduction;
+}
+
 }  // namespace
 
 NvlinkDoor::NvlinkDoor(const NvlinkParameters& nvlink, const NvlinkTiming& timing, GpuId gpu,
@@ -90,8 +94,10 @@ void NvlinkDoor::inject(Transaction& transaction, Picoseconds now) {
 }
 
 void NvlinkDoor::size_request(NvlinkPiece& piece) const {
-  if (piece.transaction->kind == AccessKind::load) {
-    piece.payload_bytes = piece.ack_bytes = 0;
+  const AccessKind kind = piece.transaction->kind;
+  if (!carries_data(kind)) {
+    piece.payload_bytes = 0;
+    piece.ack_bytes = answered_with_data(kind) ? 0 : piece.count * nvlink_.ack_bytes;
     piece.wire_bytes = piece.count * nvlink_.read_request_bytes;
     piece.first_packet_bytes = nvlink_.read_request_bytes;
     return;
@@ -101,7 +107,7 @@ void NvlinkDoor::size_request(NvlinkPiece& piece) const {
   piece.wire_bytes = size.wire_bytes;
   piece.first_packet_bytes = size.first_packet_bytes;
   // An atomic's answer is its acknowledgement.
-  piece.ack_bytes = answered_with_data(piece.transaction->kind) ? 0 : size.packets * nvlink_.ack_bytes;
+  piece.ack_bytes = answered_with_data(kind) ? 0 : size.packets * nvlink_.ack_bytes;
 }
 
 void NvlinkDoor::enqueue(NvlinkPiece& piece, Picoseconds arrival) {

@@ -27,7 +27,7 @@ unsigned position_of(uint64_t order, unsigned way) {
 
 }  // namespace
 
-L2Tags::L2Tags(uint32_t sets, uint32_t ways) : ways_(ways), initial_order_(0), sets_(sets) {
+L2Tags::L2Tags(uint32_t sets, uint32_t ways) : ways_(ways), initial_order_(0), sets_(sets), owners_(sets) {
   // Unused ways of a narrow set stay at the old end, above the `ways` nibbles that victim() looks at.
   for (unsigned way = 0; way < kMaxWays; ++way) initial_order_ |= uint64_t{way} << (4 * way);
   invalidate_all();
@@ -69,8 +69,14 @@ unsigned L2Tags::victim(const Set& set) const {
   return (set.order >> (4 * position)) & 15U;
 }
 
+void L2Tags::classify(Set& set, unsigned way, L2Priority priority) {
+  const uint16_t bit = kWayBit[way];
+  set.first = static_cast<uint16_t>(priority == L2Priority::first ? set.first | bit : set.first & ~bit);
+  set.last = static_cast<uint16_t>(priority == L2Priority::last ? set.last | bit : set.last & ~bit);
+}
+
 L2Tags::Outcome L2Tags::access(uint32_t set_index, uint16_t tag, uint8_t sectors, bool write,
-                               L2Priority priority) {
+                               L2Priority priority, uint8_t owner) {
   Set& set = sets_[set_index];
   Outcome outcome;
   unsigned way = find(set, tag);
@@ -79,19 +85,31 @@ L2Tags::Outcome L2Tags::access(uint32_t set_index, uint16_t tag, uint8_t sectors
   if (!outcome.hit) {
     way = victim(set);
     outcome.evicted_dirty_sectors = static_cast<uint8_t>(set.sectors[way] >> 4U);
+    uint64_t& owners = owners_[set_index];
+    outcome.evicted = (set.occupied & kWayBit[way]) != 0;
+    outcome.evicted_owner = static_cast<uint8_t>(owners >> (4 * way) & 15U);
+    owners = (owners & ~(uint64_t{15} << (4 * way))) | uint64_t{owner} << (4 * way);
     set.tag[way] = tag;
     set.occupied |= kWayBit[way];
     set.sectors[way] = 0;
   }
   outcome.missing_sectors = static_cast<uint8_t>(sectors & ~set.sectors[way]);
   set.sectors[way] = static_cast<uint8_t>(set.sectors[way] | sectors | (write ? sectors << 4U : 0));
-  if (!keep_class) {
-    const uint16_t bit = kWayBit[way];
-    set.first = static_cast<uint16_t>(priority == L2Priority::first ? set.first | bit : set.first & ~bit);
-    set.last = static_cast<uint16_t>(priority == L2Priority::last ? set.last | bit : set.last & ~bit);
-  }
+  if (!keep_class) classify(set, way, priority);
   touch(set, way);
   return outcome;
+}
+
+void L2Tags::clean(uint32_t set_index, uint16_t tag, uint8_t sectors) {
+  Set& set = sets_[set_index];
+  const unsigned way = find(set, tag);
+  if (way != kAbsent) set.sectors[way] = static_cast<uint8_t>(set.sectors[way] & ~(sectors << 4U));
+}
+
+void L2Tags::set_priority(uint32_t set_index, uint16_t tag, L2Priority priority) {
+  Set& set = sets_[set_index];
+  const unsigned way = find(set, tag);
+  if (way != kAbsent && priority != L2Priority::unchanged) classify(set, way, priority);
 }
 
 uint8_t L2Tags::valid_sectors(uint32_t set_index, uint16_t tag) const {

@@ -21,6 +21,8 @@ class L2Tags {
     uint8_t missing_sectors = 0;        ///< of those asked for, not present before
     uint8_t evicted_dirty_sectors = 0;  ///< of the line that had to leave
     bool hit = false;                   ///< the line was present (its sectors need not be)
+    bool evicted = false;               ///< another line had to leave
+    uint8_t evicted_owner = 0;          ///< who had brought that line in
   };
 
   /// `sets` sets of `ways` (at most 16) lines, all invalid.
@@ -29,7 +31,15 @@ class L2Tags {
   /// Brings the line in if needed, marks `sectors` valid (and dirty if `write`) and the line most recently
   /// used. `L2Priority::unchanged` leaves the class of a present line alone and brings a missing one in as
   /// normal.
-  Outcome access(uint32_t set, uint16_t tag, uint8_t sectors, bool write, L2Priority priority);
+  /// `owner` (below kMaxOwners) is remembered for a line that it brings in.
+  Outcome access(uint32_t set, uint16_t tag, uint8_t sectors, bool write, L2Priority priority,
+                 uint8_t owner = 0);
+
+  /// The sectors are dirty no longer (their bytes are given up). Nothing if the line is absent.
+  void clean(uint32_t set, uint16_t tag, uint8_t sectors);
+
+  /// Puts a line that is present into another eviction class.
+  void set_priority(uint32_t set, uint16_t tag, L2Priority priority);
 
   /// Sectors of the line now valid; 0 if it is absent. Does not touch the order.
   [[nodiscard]] uint8_t valid_sectors(uint32_t set, uint16_t tag) const;
@@ -54,10 +64,12 @@ class L2Tags {
   [[nodiscard]] static unsigned find(const Set& set, uint16_t tag);
   [[nodiscard]] unsigned victim(const Set& set) const;
   static void touch(Set& set, unsigned way);
+  static void classify(Set& set, unsigned way, L2Priority priority);
 
   uint32_t ways_;
   uint64_t initial_order_;
   std::vector<Set> sets_;
+  std::vector<uint64_t> owners_;  ///< per set, a nibble per way; apart, since only misses need them
 };
 
 }  // namespace ptxwire::models

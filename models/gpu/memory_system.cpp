@@ -164,15 +164,16 @@ struct GpuMemorySystem::Implementation {
 
   Picoseconds access(const Transaction& transaction, const TransactionPart& part,
                      const L2AddressMap::Place& place, Picoseconds now) {
+    if (transaction.kind == AccessKind::discard || transaction.kind == AccessKind::reprioritise)
+      return control(transaction, part, place, now);
     const unsigned sectors = sector_count(part.sector_mask);
-    const bool writes = transaction.kind != AccessKind::load;
+    const bool writes = transaction.kind != AccessKind::load && transaction.kind != AccessKind::prefetch;
     const bool reads = transaction.kind != AccessKind::store;
     Picoseconds service = slice_time(uint64_t{sectors} * kSectorBytes);
     if (reads && writes) service += atomic_interval * sectors;
     counters.l2_busy += service;
     const Picoseconds served = slices[place.slice].claim(now, service);
-    const L2Tags::Outcome outcome =
-        tags.access(place.set, place.tag, part.sector_mask, writes, transaction.l2_priority);
+    const L2Tags::Outcome outcome = use_tags(transaction, place, part.line, part.sector_mask, writes);
     Picoseconds ready = served;
     if (reads) {
       counters.l2_sector_reads += sectors;
@@ -183,6 +184,28 @@ struct GpuMemorySystem::Implementation {
     return max(ready, write_back(place.slice, outcome.evicted_dirty_sectors, served)) + access_latency;
   }
 
+  /// Looks a line up and brings it in; who had to leave for it is put to the account of the kernels.
+  L2Tags::Outcome use_tags(const Transaction& transaction, const L2AddressMap::Place& place, uint64_t line,
+                           uint8_t sectors, bool writes) {
+    const L2Tags::Outcome outcome =
+        tags.access(place.set, place.tag, sectors, writes, transaction.l2_hint.of(line), transaction.owner);
+    if (outcome.evicted) ++counters.l2_evictions[transaction.owner][outcome.evicted_owner];
+    return outcome;
+  }
+
+  /// discard and applypriority: tags only, at the price of one sector.
+  Picoseconds control(const Transaction& transaction, const TransactionPart& part,
+                      const L2AddressMap::Place& place, Picoseconds now) {
+    const Picoseconds service = slice_time(kSectorBytes);
+    counters.l2_busy += service;
+    if (transaction.kind == AccessKind::discard) {
+      tags.clean(place.set, place.tag, part.sector_mask);
+    } else {
+      tags.set_priority(place.set, place.tag, transaction.l2_hint.of(part.line));
+    }
+    return slices[place.slice].claim(now, service) + access_latency;
+  }
+
   /// Reads missing sectors from HBM, and around them as much as the access asked to prefetch. Returns when
   /// the sectors missed are there.
   Picoseconds fetch(const Transaction& transaction, uint64_t line, const L2AddressMap::Place& place,
@@ -191,13 +214,12 @@ struct GpuMemorySystem::Implementation {
     const uint32_t prefetch_bytes = transaction.l2_prefetch_bytes;
     if (prefetch_bytes <= kSectorBytes) return read_hbm(place.slice, missing, now);
     const auto wanted = static_cast<uint8_t>(widen(missing, prefetch_bytes) & ~missing);
-    const L2Tags::Outcome around = tags.access(place.set, place.tag, wanted, false, transaction.l2_priority);
+    const L2Tags::Outcome around = use_tags(transaction, place, line, wanted, false);
     const Picoseconds ready =
         read_hbm(place.slice, static_cast<uint8_t>(missing | around.missing_sectors), now);
     if (prefetch_bytes > kLineBytes) {
       const L2AddressMap::Place other = map.place(line ^ kLineBytes);
-      const L2Tags::Outcome outcome =
-          tags.access(other.set, other.tag, kAllSectors, false, transaction.l2_priority);
+      const L2Tags::Outcome outcome = use_tags(transaction, other, line ^ kLineBytes, kAllSectors, false);
       if (outcome.missing_sectors != 0) read_hbm(other.slice, outcome.missing_sectors, now);
       write_back(other.slice, outcome.evicted_dirty_sectors, now);
     }

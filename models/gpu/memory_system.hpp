@@ -2,6 +2,7 @@
 // host link, and the door to NVLink. Local transactions make two events (arrival at L2, return to the SM).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 
@@ -21,6 +22,8 @@ struct MemoryCounters {
            nvlink_sent_wire_bytes = 0;  ///< wire: with headers and acknowledgements
   uint64_t nvlink_received_payload_bytes = 0;
   Picoseconds l2_busy{}, hbm_busy{};  ///< summed over slices / channels
+  /// Lines that had to leave L2: [kernel whose access took the place][kernel that had brought the line in].
+  std::array<std::array<uint64_t, kMaxOwners>, kMaxOwners> l2_evictions{};
 };
 
 /// Accesses of one SM to one line, and of one GPU to one line of another, are performed in the order of

@@ -207,6 +207,14 @@ Expected<uint32_t> ClusterImplementation::load(std::shared_ptr<const ptx::Progra
   return static_cast<uint32_t>(modules_.size() - 1);
 }
 
+uint8_t ClusterImplementation::owner_of(const std::string& role) {
+  const auto known = std::find(owners_.begin(), owners_.end(), role);
+  const auto index = static_cast<size_t>(known - owners_.begin());
+  if (index >= kOtherOwners) return kOtherOwners;
+  if (known == owners_.end()) owners_.push_back(role);
+  return static_cast<uint8_t>(index);
+}
+
 Expected<LaunchId> ClusterImplementation::launch(StreamId stream, LaunchConfig config) {
   if (!has_stream(stream)) return Error{.message = fmt::format("stream {} does not exist", stream)};
   const uint32_t gpu = stream / kPerGpu;
@@ -230,6 +238,7 @@ Expected<LaunchId> ClusterImplementation::launch(StreamId stream, LaunchConfig c
   launch.dynamic_shared_bytes = config.dynamic_shared_bytes;
   launch.cooperative = config.cooperative;
   launch.priority = config.priority != 0 ? config.priority : stream_priority_[gpu][stream % kPerGpu];
+  launch.owner = owner_of(enqueued.role);
   launch.parameters = std::move(config.parameters);
   launch.parameters.resize(entry.parameter_bytes);
   launch.constants = launch.program->constants(dynamic_shared_offset(entry));

@@ -88,6 +88,13 @@ struct LaunchReport {
   std::array<WarpProfile, 2> profile;
 };
 
+/// Lines of L2 that `evictor` took the place of and `victim` had brought in: roles of launches; "nobody" is
+/// the state before the first launch, "others" stands for all roles beyond the 14 that are told apart.
+struct L2Evictions {
+  std::string evictor, victim;
+  uint64_t lines = 0;
+};
+
 struct GpuReport {
   uint64_t l2_read_bytes = 0, l2_read_miss_bytes = 0, l2_write_bytes = 0, hbm_read_bytes = 0,
            hbm_write_bytes = 0;
@@ -95,6 +102,7 @@ struct GpuReport {
   double l2_utilisation = 0, hbm_utilisation = 0;
   double nvlink_egress_utilisation = 0, nvlink_egress_max_utilisation = 0, nvlink_ingress_utilisation = 0,
          nvlink_blocked_share = 0;
+  std::vector<L2Evictions> l2_evictions;  ///< pairs that occurred
 };
 
 struct RunReport {

@@ -57,6 +57,8 @@ class ClusterImplementation final : public Cluster {
   Expected<RunReport> run(const RunLimits& limits) override;
 
  private:
+  static constexpr uint8_t kOtherOwners = models::kMaxOwners - 1;
+
   /// A StreamId is gpu * kPerGpu + index; events alike.
   static constexpr uint32_t kPerGpu = 1U << 16;
   static constexpr uint32_t kNoId = UINT32_MAX;
@@ -67,6 +69,9 @@ class ClusterImplementation final : public Cluster {
   MemorySpace* space_of(DeviceAddress address) const {
     return address >> kGpuShift == 0 ? nullptr : group_.space(home_of(address));
   }
+  uint8_t owner_of(const std::string& role);
+  [[nodiscard]] std::vector<L2Evictions> evictions(const models::MemoryCounters& now,
+                                                   const models::MemoryCounters& old) const;
   Error no_gpu(GpuId gpu) const;
   Error outside(DeviceAddress address, uint64_t bytes) const;
 
@@ -99,6 +104,7 @@ class ClusterImplementation final : public Cluster {
   std::vector<std::vector<int>> stream_priority_;
   std::vector<LoadedModule> modules_;
   std::deque<EnqueuedLaunch> launches_;
+  std::vector<std::string> owners_{"nobody"};  ///< roles that L2 tells apart, on all GPUs alike
   LaunchId next_launch_ = 0;
   bool flush_ = false;
   std::optional<Error> refused_;  ///< the first enqueued call that cannot be carried out; run() returns it

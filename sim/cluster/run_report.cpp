@@ -21,6 +21,19 @@ ClusterImplementation::Before ClusterImplementation::snapshot() const {
   return before;
 }
 
+std::vector<L2Evictions> ClusterImplementation::evictions(const models::MemoryCounters& now,
+                                                          const models::MemoryCounters& old) const {
+  const auto name = [&](unsigned owner) { return owner == kOtherOwners ? "others" : owners_[owner]; };
+  std::vector<L2Evictions> result;
+  for (unsigned evictor = 0; evictor < models::kMaxOwners; ++evictor) {
+    for (unsigned victim = 0; victim < models::kMaxOwners; ++victim) {
+      const uint64_t lines = now.l2_evictions[evictor][victim] - old.l2_evictions[evictor][victim];
+      if (lines != 0) result.push_back({name(evictor), name(victim), lines});
+    }
+  }
+  return result;
+}
+
 RunReport ClusterImplementation::report(Picoseconds begin, Picoseconds end, const Before& before) {
   RunReport result;
   result.time = end - begin;
@@ -59,6 +72,7 @@ RunReport ClusterImplementation::report(Picoseconds begin, Picoseconds end, cons
     out.hbm_write_bytes = now.hbm_write_bytes - old.hbm_write_bytes;
     out.nvlink_sent_payload_bytes = now.nvlink_sent_payload_bytes - old.nvlink_sent_payload_bytes;
     out.nvlink_sent_wire_bytes = now.nvlink_sent_wire_bytes - old.nvlink_sent_wire_bytes;
+    out.l2_evictions = evictions(now, old);
     out.l2_utilisation =
         static_cast<double>((now.l2_busy - old.l2_busy).value) * 1e-12 / seconds / machine_.l2.slices;
     out.hbm_utilisation =

@@ -164,7 +164,7 @@ WarpTransaction* Device::new_transaction() {
     free_transactions_.pop_back();
   }
   transaction->source_gpu = id_;
-  transaction->l2_priority = models::L2Priority::normal;
+  transaction->l2_hint = {};
   transaction->l2_prefetch_bytes = 0;
   transaction->host_memory = false;
   transaction->posted = false;
@@ -205,6 +205,30 @@ std::pair<uint64_t, uint64_t> part_range(const WarpTransaction& transaction, uns
   return {begin, begin + transaction.parts[p].bytes};
 }
 
+/// L1 keeps whole sectors as they are now: up to 16 of them travel behind the lanes' bytes.
+void keep_sectors(WarpTransaction& transaction, unsigned first, unsigned count, const MemorySpace& space) {
+  uint32_t sector = 0;
+  for (unsigned p = 0; p < first; ++p)
+    sector += static_cast<uint32_t>(std::popcount(transaction.parts[p].sector_mask));
+  for (unsigned p = first; p < first + count; ++p) {
+    for (uint32_t s = 0; s < 4; ++s) {
+      if ((transaction.parts[p].sector_mask >> s & 1U) == 0) continue;
+      if (sector < 16) {
+        uint8_t* target = transaction.data.data() + 512 + size_t{sector} * kSectorBytes;
+        const uint64_t address = transaction.parts[p].line + uint64_t{s} * kSectorBytes;
+        for (uint64_t bytes = kSectorBytes; bytes != 0;
+             --bytes) {  // the last sector of an allocation may be short
+          const uint8_t* memory = space.resolve(address, bytes);
+          if (memory == nullptr) continue;
+          std::memcpy(target, memory, bytes);
+          break;
+        }
+      }
+      ++sector;
+    }
+  }
+}
+
 }  // namespace
 
 void Device::perform_here(WarpTransaction& transaction, unsigned first, unsigned count, Picoseconds now,
@@ -214,6 +238,10 @@ void Device::perform_here(WarpTransaction& transaction, unsigned first, unsigned
   const MemorySpace& space = *group_.space(space_index);
   transaction.sampled = now;
   const bool load = transaction.kind == AccessKind::load;
+  if (transaction.role == WarpTransaction::Role::cache_control) {
+    if (transaction.fills_l1) keep_sectors(transaction, first, count, space);
+    return;
+  }
   if (transaction.contiguous &&
       (load || transaction.kind == AccessKind::store || transaction.role == WarpTransaction::Role::bulk)) {
     const uint64_t begin = part_range(transaction, first).first;
@@ -257,28 +285,7 @@ void Device::perform_here(WarpTransaction& transaction, unsigned first, unsigned
       }
     }
   }
-  if (!transaction.fills_l1) return;
-  // L1 keeps whole sectors as they are now: up to 16 of them travel behind the lanes' bytes.
-  uint32_t sector = 0;
-  for (unsigned p = 0; p < first; ++p)
-    sector += static_cast<uint32_t>(std::popcount(transaction.parts[p].sector_mask));
-  for (unsigned p = first; p < first + count; ++p) {
-    for (uint32_t s = 0; s < 4; ++s) {
-      if ((transaction.parts[p].sector_mask >> s & 1U) == 0) continue;
-      if (sector < 16) {
-        uint8_t* target = transaction.data.data() + 512 + size_t{sector} * kSectorBytes;
-        const uint64_t address = transaction.parts[p].line + uint64_t{s} * kSectorBytes;
-        for (uint64_t bytes = kSectorBytes; bytes != 0;
-             --bytes) {  // the last sector of an allocation may be short
-          const uint8_t* memory = space.resolve(address, bytes);
-          if (memory == nullptr) continue;
-          std::memcpy(target, memory, bytes);
-          break;
-        }
-      }
-      ++sector;
-    }
-  }
+  if (transaction.fills_l1) keep_sectors(transaction, first, count, space);
 }
 
 // ------------------------------------------------------------------------------------------------ watches

@@ -60,6 +60,7 @@ struct Launch {
   uint32_t dynamic_shared_bytes = 0;
   bool cooperative = false;
   int priority = 0;
+  uint8_t owner = 0;  ///< under which its use of L2 is accounted (models::kMaxOwners)
   std::vector<uint8_t> parameters;
   uint64_t grid_workspace = 0;  ///< address behind %envreg1/2 for cooperative grids, 0: none
   std::shared_ptr<const ExecProgram::ConstantLanes> constants;

@@ -156,6 +156,7 @@ ExecKind kind_of(Opcode opcode) {
     case Opcode::discard:
     case Opcode::applypriority:
     case Opcode::cp_async_bulk_prefetch:
+      return ExecKind::cache_control;
     case Opcode::setmaxnreg_inc:
     case Opcode::setmaxnreg_dec:
       return ExecKind::hint;

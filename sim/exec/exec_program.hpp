@@ -44,7 +44,8 @@ enum class ExecKind : uint8_t {
   bulk_copy,
   bulk_control,
   grid_dependency,
-  hint,
+  hint,  ///< no effect here
+  cache_control,
   refused,
 };
 

@@ -374,6 +374,9 @@ bool Sm::execute(Fragment& fragment, const ExecOp& exec, const Op& op, uint32_t 
       stop(fragment, "the kernel executed a trap", static_cast<uint32_t>(std::countr_zero(mask)));
       return false;
     case ExecKind::nop:
+    case ExecKind::cache_control:
+      if (!cache_control(fragment, op, mask, cycle)) return false;
+      break;
     case ExecKind::hint:
     case ExecKind::grid_dependency:
       break;

@@ -35,7 +35,7 @@ struct BulkCopy {
   uint64_t group = 0;
   uint32_t pc = 0;
   const ptx::Op* reduction = nullptr;  ///< cp.reduce: combines with the destination instead of replacing it
-  models::L2Priority priority = models::L2Priority::normal;
+  models::L2Hint hint;
 };
 
 class Sm {
@@ -166,6 +166,12 @@ class Sm {
   bool build_parts(WarpTransaction& transaction, const uint64_t* addresses_of_lanes) const;
   void stop_unmapped(const Fragment& fragment, uint32_t mask, const uint64_t* address, uint32_t bytes);
   void submit(WarpTransaction& transaction, int64_t cycle);
+  void fill_l1(const WarpTransaction& transaction);
+
+  // sm_cache_control.cpp
+  bool cache_control(Fragment& fragment, const ptx::Op& op, uint32_t mask, int64_t cycle);
+  WarpTransaction& new_cache_control(Fragment& fragment, const ptx::Op& op, models::AccessKind kind,
+                                     uint64_t address);
 
   // sm_answer.cpp
   enum Room : uint8_t { kLoadRoom, kLocalStoreRoom, kRemoteStoreRoom };

@@ -60,10 +60,30 @@ void Sm::wake_window_waiters(int64_t cycle) {
   }
 }
 
+void Sm::fill_l1(const WarpTransaction& transaction) {
+  const uint8_t* sector = transaction.data.data() + 512;
+  alignas(16) uint8_t line[kLineBytes];
+  uint32_t sectors = 0;
+  for (uint32_t p = 0; p < transaction.part_count; ++p)
+    sectors += static_cast<uint32_t>(std::popcount(transaction.parts[p].sector_mask));
+  for (uint32_t p = 0; p < transaction.part_count && sectors <= 16; ++p) {
+    for (uint32_t s = 0; s < 4; ++s) {
+      if ((transaction.parts[p].sector_mask >> s & 1U) == 0) continue;
+      std::memcpy(line + s * kSectorBytes, sector, kSectorBytes);
+      sector += kSectorBytes;
+    }
+    l1_.fill(transaction.parts[p].line, transaction.parts[p].sector_mask, line, transaction.l1_changes);
+  }
+}
+
 void Sm::transaction_completed(WarpTransaction& transaction, Picoseconds now) {
   const int64_t cycle = device_.cycle(now);
   if (transaction.role == WarpTransaction::Role::bulk) return chunk_completed(transaction, cycle);
   if (transaction.role == WarpTransaction::Role::async_copy) return async_copy_arrived(transaction, cycle);
+  if (transaction.role == WarpTransaction::Role::cache_control) {
+    if (transaction.fills_l1) fill_l1(transaction);
+    return;
+  }
   Cta& cta = *transaction.cta;
   Warp& warp = *transaction.warp;
   if (transaction.posted) {
@@ -74,21 +94,7 @@ void Sm::transaction_completed(WarpTransaction& transaction, Picoseconds now) {
   } else {
     outstanding_lines_ -= transaction.part_count;
     if (transaction.invalidates_l1) l1_.invalidate();
-    if (transaction.fills_l1) {
-      const uint8_t* sector = transaction.data.data() + 512;
-      alignas(16) uint8_t line[kLineBytes];
-      uint32_t sectors = 0;
-      for (uint32_t p = 0; p < transaction.part_count; ++p)
-        sectors += static_cast<uint32_t>(std::popcount(transaction.parts[p].sector_mask));
-      for (uint32_t p = 0; p < transaction.part_count && sectors <= 16; ++p) {
-        for (uint32_t s = 0; s < 4; ++s) {
-          if ((transaction.parts[p].sector_mask >> s & 1U) == 0) continue;
-          std::memcpy(line + s * kSectorBytes, sector, kSectorBytes);
-          sector += kSectorBytes;
-        }
-        l1_.fill(transaction.parts[p].line, transaction.parts[p].sector_mask, line, transaction.l1_changes);
-      }
-    }
+    if (transaction.fills_l1) fill_l1(transaction);
     scatter(warp, transaction.row_base, *transaction.op, transaction.mask, transaction.lane_bytes,
             transaction.data.data());
     bool last = true;

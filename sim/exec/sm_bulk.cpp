@@ -117,8 +117,7 @@ bool Sm::describe_bulk_copy(Fragment& fragment, const Op& op, uint32_t lane, uin
   copy.shared_cta = place.cta;
   copy.shared_offset = place.offset;
   if (op.opcode == Opcode::cp_reduce_async_bulk) copy.reduction = &op;
-  if (op.modifiers.cache_hint)
-    copy.priority = policy_priority(uniform_source(fragment, op.src[5], 1U << lane));
+  if (op.modifiers.cache_hint) copy.hint = policy_hint(uniform_source(fragment, op.src[5], 1U << lane));
   if (!to_global) {
     const SharedPlace object = shared_place(cta, barrier, 8);
     if (!op.src[3].present() || object.cta == nullptr || barrier % 8 != 0) {
@@ -183,7 +182,7 @@ void Sm::send_chunk(BulkCopy& copy, uint32_t offset, uint32_t bytes, int64_t cyc
   transaction.op = copy.reduction;
   transaction.posted = !copy.load;
   transaction.contiguous = true;
-  transaction.l2_priority = copy.priority;
+  transaction.l2_hint = copy.hint;
   transaction.cta = copy.cta;
   transaction.warp = copy.warp;
   transaction.bulk = &copy;

@@ -145,9 +145,9 @@ void Sm::access_home(Fragment& fragment, const ExecOp& exec, const Op& op, uint3
                      : exec.kind == ExecKind::atomic ? AccessKind::atomic
                                                      : AccessKind::reduction;
   transaction.l2_prefetch_bytes = op.modifiers.l2_prefetch_bytes;
-  transaction.l2_priority = modifier_priority(op.modifiers);
+  transaction.l2_hint = modifier_hint(op.modifiers);
   if (op.modifiers.cache_hint)
-    transaction.l2_priority = policy_priority(uniform_source(fragment, load ? op.src[1] : op.src[5], mask));
+    transaction.l2_hint = policy_hint(uniform_source(fragment, load ? op.src[1] : op.src[5], mask));
   const Order order = op.modifiers.order;
   transaction.fills_l1 = load && (order == Order::none || order == Order::weak) &&
                          op.modifiers.l1 != ptx::EvictPriority::no_allocate &&
@@ -209,6 +209,7 @@ void Sm::stop_unmapped(const Fragment& fragment, uint32_t mask, const uint64_t* 
 void Sm::submit(WarpTransaction& transaction, int64_t cycle) {
   transaction.source_sm = {id_};
   transaction.client = &device_;
+  transaction.owner = transaction.cta->launch->owner;
   ++transaction.cta->transactions;
   ++transaction.cta->launch->transactions;
   device_.memory().submit(transaction, device_.clock().time(cycle));

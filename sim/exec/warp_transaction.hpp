@@ -15,7 +15,8 @@ struct Fragment;
 struct BulkCopy;
 
 struct WarpTransaction final : models::Transaction {
-  enum class Role : uint8_t { lanes, bulk, async_copy };
+  /// cache_control: prefetch, discard, applypriority; nobody waits for it.
+  enum class Role : uint8_t { lanes, bulk, async_copy, cache_control };
   static constexpr uint32_t kDataBytes = 1024;
 
   Role role = Role::lanes;

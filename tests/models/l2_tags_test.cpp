@@ -14,17 +14,20 @@ class ReferenceSet {
  public:
   explicit ReferenceSet(size_t ways) : ways_(ways) {}
 
-  L2Tags::Outcome access(uint16_t tag, uint8_t sectors, bool write, L2Priority priority) {
+  L2Tags::Outcome access(uint16_t tag, uint8_t sectors, bool write, L2Priority priority, uint8_t owner) {
     L2Tags::Outcome outcome;
     auto found =
         std::find_if(lines_.begin(), lines_.end(), [&](const Line& line) { return line.tag == tag; });
     outcome.hit = found != lines_.end();
-    Line line{tag, 0, 0, L2Priority::normal};
+    Line line{tag, 0, 0, L2Priority::normal, owner};
     if (outcome.hit) {
       line = *found;
       lines_.erase(found);
     } else if (lines_.size() == ways_) {
-      outcome.evicted_dirty_sectors = evict();
+      const Line gone = evict();
+      outcome.evicted = true;
+      outcome.evicted_owner = gone.owner;
+      outcome.evicted_dirty_sectors = gone.dirty;
     }
     if (priority != L2Priority::unchanged) line.priority = priority;
     outcome.missing_sectors = static_cast<uint8_t>(sectors & ~line.valid);
@@ -34,23 +37,39 @@ class ReferenceSet {
     return outcome;
   }
 
+  void clean(uint16_t tag, uint8_t sectors) {
+    if (Line* line = find(tag)) line->dirty &= static_cast<uint8_t>(~sectors);
+  }
+
+  void set_priority(uint16_t tag, L2Priority priority) {
+    if (Line* line = find(tag); line != nullptr && priority != L2Priority::unchanged)
+      line->priority = priority;
+  }
+
  private:
   struct Line {
     uint16_t tag;
     uint8_t valid, dirty;
     L2Priority priority;
+    uint8_t owner;
   };
 
-  uint8_t evict() {
+  Line* find(uint16_t tag) {
+    const auto found =
+        std::find_if(lines_.begin(), lines_.end(), [&](const Line& line) { return line.tag == tag; });
+    return found == lines_.end() ? nullptr : &*found;
+  }
+
+  Line evict() {
     for (L2Priority wanted : {L2Priority::first, L2Priority::normal, L2Priority::last}) {
       for (size_t i = lines_.size(); i-- > 0;) {
         if (lines_[i].priority != wanted) continue;
-        const uint8_t dirty = lines_[i].dirty;
+        const Line gone = lines_[i];
         lines_.erase(lines_.begin() + static_cast<std::ptrdiff_t>(i));
-        return dirty;
+        return gone;
       }
     }
-    return 0;
+    return {};
   }
 
   size_t ways_;
@@ -74,8 +93,19 @@ TEST_CASE("l2 tags: replacement, sectors and dirty state agree with an ordered l
     const bool write = random() % 3 == 0;
     // Mostly normal, so that each class is at times absent from a set.
     const auto priority = random() % 4 == 0 ? static_cast<L2Priority>(random() % 4) : L2Priority::normal;
-    const L2Tags::Outcome expected = reference[set].access(tag, sectors, write, priority);
-    const L2Tags::Outcome found = tags.access(set, tag, sectors, write, priority);
+    if (random() % 8 == 0) {
+      reference[set].clean(tag, sectors);
+      tags.clean(set, tag, sectors);
+    }
+    if (random() % 8 == 0) {
+      reference[set].set_priority(tag, priority);
+      tags.set_priority(set, tag, priority);
+    }
+    const auto owner = static_cast<uint8_t>(random() % kMaxOwners);
+    const L2Tags::Outcome expected = reference[set].access(tag, sectors, write, priority, owner);
+    const L2Tags::Outcome found = tags.access(set, tag, sectors, write, priority, owner);
+    REQUIRE(found.evicted == expected.evicted);
+    REQUIRE(found.evicted_owner == expected.evicted_owner);
     REQUIRE(found.hit == expected.hit);
     REQUIRE(found.missing_sectors == expected.missing_sectors);
     REQUIRE(found.evicted_dirty_sectors == expected.evicted_dirty_sectors);
