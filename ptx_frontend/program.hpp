@@ -92,7 +92,7 @@ inline constexpr uint32_t kNoPc = UINT32_MAX;
 /// One decoded instruction. `pc` values are indices into Program::code.
 ///
 /// Operand conventions (src order):
-///   ld:    dst[0..v), src[0] address base, offset; src[1] cache policy if cache_hint
+///   ld:    dst[0..v), src[0] address base, offset; src[5] cache policy if cache_hint
 ///   st:    src[0] address base, offset; src[1..1+v) data; src[5] cache policy if cache_hint (v <= 4)
 ///   atom:  dst[0]; src[0] address; src[1] operand (cas: compare), src[2] cas new value; src[5] policy
 ///   red:   as atom without dst. Vectors (v > 1) use operand_list: v destinations (atom only), then v sources

@@ -59,7 +59,9 @@ struct Transaction {
   uint8_t owner = 0;               ///< kernel that asks
   uint16_t l2_prefetch_bytes = 0;  ///< 0, 64, 128, 256: sectors to fetch around a miss
   bool host_memory =
-      false;            ///< home is host memory behind PCIe (home_gpu is the GPU whose host link is used)
+      false;  ///< home is host memory behind PCIe (home_gpu is the GPU whose host link is used)
+  bool answer_at_once =
+      false;            ///< its client can take the answer inside submit(): a model without time gives it
   bool posted = false;  ///< stores and reductions: completion is only an acknowledgement
   GpuId source_gpu{}, home_gpu{};
   SmId source_sm{};

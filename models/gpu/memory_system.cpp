@@ -44,6 +44,7 @@ struct GpuMemorySystem::Implementation {
       : gpu(id),
         process(logical_process),
         fabric(nvlink),
+        untimed(machine.untimed),
         gpcs(machine.sm.gpcs),
         partitions(machine.l2.partitions),
         map(machine.l2),
@@ -269,6 +270,7 @@ struct GpuMemorySystem::Implementation {
   GpuId gpu;
   LogicalProcess& process;
   NvlinkFabric* fabric;
+  bool untimed;
   uint32_t gpcs, partitions;
   L2AddressMap map;
   L2Tags tags;
@@ -294,12 +296,16 @@ GpuMemorySystem::~GpuMemorySystem() = default;
 
 void GpuMemorySystem::submit(Transaction& transaction, Picoseconds now) {
   assert(transaction.part_count > 0 && transaction.source_gpu == implementation_->gpu);
-  if (transaction.host_memory)
+  if (transaction.host_memory) {
     implementation_->submit_host(transaction, now);
-  else if (transaction.remote())
+  } else if (transaction.remote()) {
     implementation_->fabric->inject(transaction, now);
-  else
+  } else if (implementation_->untimed && transaction.answer_at_once) {
+    transaction.client->perform(transaction, 0, transaction.part_count, now);
+    transaction.client->complete(transaction, now);
+  } else {
     implementation_->submit_local(transaction, now);
+  }
 }
 
 Picoseconds GpuMemorySystem::serve_remote(Transaction& transaction, unsigned first, unsigned count,

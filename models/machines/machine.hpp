@@ -142,6 +142,7 @@ struct Machine {
   std::string
       topology;  ///< path of the topology file (models/fabric/topologies/*.toml) that the links come from
   uint32_t gpus = 8;
+  bool untimed = false;  ///< made by make_untimed(): local memory answers at once, L2 and HBM keep no books
   SmParameters sm;
   L2Parameters l2;
   HbmParameters hbm;

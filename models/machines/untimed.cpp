@@ -16,6 +16,7 @@ void untime(SmParameters& sm) {
   sm.shared_latency_clk = sm.shared_atomic_latency_clk = sm.l1_hit_latency_clk = 1;
   sm.lsu_interval_clk = 0;
   sm.lsu_bytes_per_clk = sm.l1_return_bytes_per_clk = sm.store_port_bytes_per_clk = kUnlimited;
+  sm.l1_bytes = 0;  // nothing is nearer than memory
   sm.outstanding_load_lines = 1U << 20U;
   sm.remote_store_window_bytes = sm.local_store_window_bytes = kUnlimitedBytes;
   sm.tma_load_issue_clk = sm.tma_store_issue_clk = sm.tma_latency_clk = 0;
@@ -31,6 +32,7 @@ void untime(SmParameters& sm) {
 }  // namespace
 
 void make_untimed(Machine& machine) {
+  machine.untimed = true;
   untime(machine.sm);
   L2Parameters& l2 = machine.l2;
   l2.slice_bytes_per_clk = l2.partition_link_bytes_per_clk = kUnlimited;

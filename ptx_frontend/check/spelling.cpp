@@ -74,7 +74,11 @@ Fit fit_words(const CompiledForm& form, const std::vector<Word>& words) {
       form.form->head.ends_with('c') &&
       (form.form->head == "addc" || form.form->head == "subc" || form.form->head == "madc");
   std::vector<bool> filled(form.groups.size(), false);
-  bool type_seen = false, space_seen = false;
+  const auto lacks = [&](ModifierField field) {
+    return std::none_of(form.groups.begin(), form.groups.end(),
+                        [&](const ModifierGroup& group) { return group.field == field; });
+  };
+  bool type_seen = lacks(ModifierField::type), space_seen = lacks(ModifierField::space);
   std::vector<std::pair<ModifierField, std::string_view>> settings;
   for (const Word& word : words) {
     bool taken = false;

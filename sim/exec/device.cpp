@@ -168,6 +168,7 @@ WarpTransaction* Device::new_transaction() {
   transaction->l2_prefetch_bytes = 0;
   transaction->host_memory = false;
   transaction->posted = false;
+  transaction->answer_at_once = false;
   transaction->part_count = 0;
   transaction->parts_pending = 0;
   transaction->ready = {};

@@ -147,7 +147,7 @@ void Sm::access_home(Fragment& fragment, const ExecOp& exec, const Op& op, uint3
   transaction.l2_prefetch_bytes = op.modifiers.l2_prefetch_bytes;
   transaction.l2_hint = modifier_hint(op.modifiers);
   if (op.modifiers.cache_hint)
-    transaction.l2_hint = policy_hint(uniform_source(fragment, load ? op.src[1] : op.src[5], mask));
+    transaction.l2_hint = policy_hint(uniform_source(fragment, op.src[5], mask));
   const Order order = op.modifiers.order;
   transaction.fills_l1 = load && (order == Order::none || order == Order::weak) &&
                          op.modifiers.l1 != ptx::EvictPriority::no_allocate &&
@@ -175,6 +175,7 @@ void Sm::access_home(Fragment& fragment, const ExecOp& exec, const Op& op, uint3
   if (transaction.kind == AccessKind::atomic || transaction.kind == AccessKind::reduction)
     for (uint32_t m = mask; m != 0; m &= m - 1) l1_.drop(address[std::countr_zero(m)], lane_bytes);
   transaction.l1_changes = l1_.changes();
+  transaction.answer_at_once = !blocking && !transaction.poll;
   transaction.tracked_store = transaction.posted;
   transaction.window_bytes = 0;
   if (transaction.posted) {
