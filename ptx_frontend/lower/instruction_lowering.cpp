@@ -22,6 +22,10 @@ Type source_type(const Instruction& instruction, size_t k) {
     case Opcode::cvt_pack:
     case Opcode::testp:
       return m.source_type == Type::none ? m.type : m.source_type;
+    case Opcode::createpolicy:  // the type is that of the result
+      return m.policy == PolicyForm::fractional ? Type::f32
+             : m.policy == PolicyForm::range    ? Type::u32
+                                                : m.type;
     default:
       return m.type;
   }
