@@ -22,25 +22,29 @@ class L1Cache {
     sets_ = 1;
     while (sets_ * 2 * kWays * kLine <= bytes) sets_ *= 2;
     if (bytes < uint64_t{kWays} * kLine) sets_ = 0;
-    lines_.assign(sets_ * kWays, {});
+    tags_.assign(sets_, {});
+    lines_.resize(sets_ * kWays);
     invalidate();
   }
+  [[nodiscard]] bool present() const { return sets_ != 0; }
   /// Forgets everything: kernel start, or an acquire at gpu or sys scope.
   void invalidate() {
-    ++epoch_;
     invalidated_ = ++changes_;
+    if (++epoch_ < kEpochs) return;
+    epoch_ = 1;
+    tags_.assign(sets_, {});
   }
   /// Counts stores and invalidations. A load remembers it when it is issued and hands it to fill().
   [[nodiscard]] uint64_t changes() const { return changes_; }
 
   /// Bytes of [address, address + bytes) inside one line, or nullptr unless all its sectors are valid.
   const uint8_t* find(uint64_t address, uint32_t bytes) {
-    Line* line = lookup(address / kLine);
-    if (line == nullptr) return nullptr;
+    const Place place = lookup(address / kLine);
+    if (place.way == kWays) return nullptr;
     const uint8_t needed = sectors(address, bytes);
-    if ((line->valid & needed) != needed) return nullptr;
-    line->used = ++clock_;
-    return line->data.data() + address % kLine;
+    if ((place.set->valid[place.way] & needed) != needed) return nullptr;
+    touch(place);
+    return data_of(place) + address % kLine;
   }
   /// As find, for a range over several lines: copies to `out` if every byte is there.
   bool read(uint64_t address, uint32_t bytes, uint8_t* out) {
@@ -70,18 +74,18 @@ class L1Cache {
   /// was invalidated or the line was written: the bytes may be older than that.
   void fill(uint64_t line_address, uint8_t sector_mask, const uint8_t* data, uint64_t issued) {
     if (sets_ == 0 || issued < invalidated_ || issued < written(line_address)) return;
-    Line& line = allocate(line_address / kLine);
+    const Place place = allocate(line_address / kLine);
+    uint8_t* line = data_of(place);
     for (uint32_t s = 0; s < 4; ++s)
-      if ((sector_mask >> s & 1U) != 0)
-        std::memcpy(line.data.data() + s * kSector, data + s * kSector, kSector);
-    line.valid |= sector_mask;
-    line.used = ++clock_;
+      if ((sector_mask >> s & 1U) != 0) std::memcpy(line + s * kSector, data + s * kSector, kSector);
+    place.set->valid[place.way] |= sector_mask;
+    touch(place);
   }
   /// Write-through: a store updates sectors that are present.
   void update(uint64_t address, const uint8_t* data, uint32_t bytes) {
     written(address) = ++changes_;
-    Line* line = lookup(address / kLine);
-    if (line != nullptr) std::memcpy(line->data.data() + address % kLine, data, bytes);
+    const Place place = lookup(address / kLine);
+    if (place.way != kWays) std::memcpy(data_of(place) + address % kLine, data, bytes);
   }
 
   /// An atomic or the bulk-copy engine changes these bytes at L2: the sectors are not valid any more.
@@ -89,58 +93,72 @@ class L1Cache {
     for (uint64_t at = address; at < address + bytes; at = (at / kLine + 1) * kLine) {
       written(at) = ++changes_;
       const auto piece = static_cast<uint32_t>(std::min(address + bytes, (at / kLine + 1) * kLine) - at);
-      if (Line* line = lookup(at / kLine)) line->valid &= static_cast<uint8_t>(~sectors(at, piece));
+      const Place place = lookup(at / kLine);
+      if (place.way != kWays) place.set->valid[place.way] &= static_cast<uint8_t>(~sectors(at, piece));
     }
   }
 
  private:
   static constexpr size_t kWrittenLines = 512;
 
-  struct Line {
-    uint64_t tag = UINT64_MAX;
-    uint64_t epoch = 0;
-    uint64_t used = 0;
-    uint8_t valid = 0;
-    std::array<uint8_t, kLine> data;
+  static constexpr uint32_t kTagBits = 40;  ///< of a line's number: addresses have 47 bits
+  static constexpr uint64_t kEpochs = uint64_t{1} << (64 - kTagBits);
+
+  /// What a lookup reads is one line of the host's cache; the bytes lie apart.
+  struct alignas(64) Set {
+    std::array<uint64_t, kWays> key{};  ///< epoch and tag; a line of another epoch is absent
+    std::array<uint8_t, kWays> valid{};
+    std::array<uint8_t, kWays> order{0, 1, 2, 3};  ///< ways, most recently used first
   };
+  struct Place {
+    Set* set = nullptr;
+    uint32_t way = kWays;  ///< kWays: absent
+  };
+  using Line = std::array<uint8_t, kLine>;
+
+  [[nodiscard]] uint64_t key_of(uint64_t tag) const { return epoch_ << kTagBits | tag; }
+  uint8_t* data_of(const Place& place) {
+    return lines_[static_cast<size_t>(place.set - tags_.data()) * kWays + place.way].data();
+  }
+  static void touch(const Place& place) {
+    auto& order = place.set->order;
+    uint32_t position = 0;
+    while (order[position] != place.way) ++position;
+    for (; position != 0; --position) order[position] = order[position - 1];
+    order[0] = static_cast<uint8_t>(place.way);
+  }
   static uint8_t sectors(uint64_t address, uint32_t bytes) {
     const uint32_t first = static_cast<uint32_t>(address % kLine) / kSector;
     const uint32_t last = static_cast<uint32_t>(address % kLine + bytes - 1) / kSector;
     return static_cast<uint8_t>((2U << last) - (1U << first));
   }
-  Line* lookup(uint64_t tag) {
-    if (sets_ == 0) return nullptr;
-    Line* set = &lines_[(tag % sets_) * kWays];
-    for (uint32_t w = 0; w < kWays; ++w)
-      if (set[w].tag == tag && set[w].epoch == epoch_) return &set[w];
-    return nullptr;
+  Place lookup(uint64_t tag) {
+    if (sets_ == 0) return {};
+    Place place{&tags_[tag & (sets_ - 1)], 0};
+    const uint64_t key = key_of(tag);
+    while (place.way < kWays && place.set->key[place.way] != key) ++place.way;
+    return place;
   }
-  Line& allocate(uint64_t tag) {
-    if (Line* present = lookup(tag)) return *present;
-    Line* set = &lines_[(tag % sets_) * kWays];
-    Line* victim = set;
-    for (uint32_t w = 0; w < kWays; ++w) {
-      if (set[w].epoch != epoch_) {
-        victim = &set[w];
-        break;
-      }
-      if (set[w].used < victim->used) victim = &set[w];
-    }
-    victim->tag = tag;
-    victim->epoch = epoch_;
-    victim->valid = 0;
-    return *victim;
+  Place allocate(uint64_t tag) {
+    Place place = lookup(tag);
+    if (place.way != kWays) return place;
+    place.way = 0;
+    while (place.way < kWays && place.set->key[place.way] >> kTagBits == epoch_) ++place.way;
+    if (place.way == kWays) place.way = place.set->order.back();
+    place.set->key[place.way] = key_of(tag);
+    place.set->valid[place.way] = 0;
+    return place;
   }
 
   /// Value of changes_ at the last store to the line, or to one that shares its entry.
   uint64_t& written(uint64_t address) { return written_[address / kLine % kWrittenLines]; }
 
-  uint64_t sets_ = 0;
+  uint64_t sets_ = 0;  ///< a power of two, or none
   uint64_t epoch_ = 1;
-  uint64_t clock_ = 0;
   uint64_t changes_ = 0, invalidated_ = 0;
   std::vector<uint64_t> written_ = std::vector<uint64_t>(kWrittenLines);
-  std::vector<Line> lines_;
+  std::vector<Set> tags_;
+  std::vector<Line> lines_;  ///< [set][way]
 };
 
 }  // namespace ptxwire::sim

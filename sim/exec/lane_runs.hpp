@@ -22,4 +22,33 @@ inline bool is_contiguous(uint32_t mask, const uint64_t* address, uint32_t lane_
   return different == 0;
 }
 
+/// What the addresses of the active lanes have in common.
+struct LaneSurvey {
+  uint64_t any = 0;        ///< bits that some address has
+  uint64_t different = 0;  ///< bits in which some address differs from the first
+  bool contiguous = false;
+};
+
+/// `lane_bytes` is the size of each lane's access.
+inline LaneSurvey survey_lanes(uint32_t mask, const uint64_t* address, uint32_t lane_bytes) {
+  LaneSurvey survey;
+  const uint64_t first = address[std::countr_zero(mask)];
+  if (mask == ~0U) {  // without a branch per lane, so that the compiler makes vectors of it
+    uint64_t stray = 0;
+    for (uint32_t lane = 0; lane < 32; ++lane) {
+      survey.any |= address[lane];
+      survey.different |= address[lane] ^ first;
+      stray |= address[lane] ^ (first + uint64_t{lane} * lane_bytes);
+    }
+    survey.contiguous = stray == 0;
+    return survey;
+  }
+  for (uint32_t m = mask; m != 0; m &= m - 1) {
+    survey.any |= address[std::countr_zero(m)];
+    survey.different |= address[std::countr_zero(m)] ^ first;
+  }
+  survey.contiguous = is_contiguous(mask, address, lane_bytes);
+  return survey;
+}
+
 }  // namespace ptxwire::sim

@@ -24,18 +24,18 @@ bool Sm::access_device(Fragment& fragment, const ExecOp& exec, const Op& op, uin
   Warp& warp = *fragment.warp;
   const uint32_t lane_bytes = type_bytes(op.modifiers.type) * op.modifiers.vector;
   const uint32_t first_home = home_of(address[std::countr_zero(mask)]);
-  bool one_home = true;
-  for (uint32_t m = mask; m != 0; m &= m - 1) {
-    const int lane = std::countr_zero(m);
-    one_home = one_home && home_of(address[lane]) == first_home;
-    if (address[lane] % lane_bytes != 0) {
-      stop(fragment,
-           fmt::format("misaligned access to global memory at {:#x} ({} bytes)", address[lane], lane_bytes),
-           static_cast<uint32_t>(lane));
-      return false;
-    }
+  const LaneSurvey survey = survey_lanes(mask, address, lane_bytes);
+  const uint64_t offset_bits = lane_bytes - 1;  // sizes are powers of two
+  if ((survey.any & offset_bits) != 0) {
+    uint32_t lane = 0;
+    while ((mask >> lane & 1U) == 0 || (address[lane] & offset_bits) == 0) ++lane;
+    stop(fragment,
+         fmt::format("misaligned access to global memory at {:#x} ({} bytes)", address[lane], lane_bytes),
+         lane);
+    return false;
   }
-  const bool contiguous = is_contiguous(mask, address, lane_bytes);
+  const bool one_home = survey.different >> kGpuShift == 0;
+  const bool contiguous = survey.contiguous;
   const bool load = exec.kind == ExecKind::load;
   const bool store = exec.kind == ExecKind::store || exec.kind == ExecKind::reduction;
   const Order order = op.modifiers.order;
@@ -146,10 +146,9 @@ void Sm::access_home(Fragment& fragment, const ExecOp& exec, const Op& op, uint3
                                                      : AccessKind::reduction;
   transaction.l2_prefetch_bytes = op.modifiers.l2_prefetch_bytes;
   transaction.l2_hint = modifier_hint(op.modifiers);
-  if (op.modifiers.cache_hint)
-    transaction.l2_hint = policy_hint(uniform_source(fragment, op.src[5], mask));
+  if (op.modifiers.cache_hint) transaction.l2_hint = policy_hint(uniform_source(fragment, op.src[5], mask));
   const Order order = op.modifiers.order;
-  transaction.fills_l1 = load && (order == Order::none || order == Order::weak) &&
+  transaction.fills_l1 = load && l1_.present() && (order == Order::none || order == Order::weak) &&
                          op.modifiers.l1 != ptx::EvictPriority::no_allocate &&
                          op.modifiers.cache != ptx::CacheOp::cg && op.modifiers.cache != ptx::CacheOp::cv &&
                          !transaction.host_memory;

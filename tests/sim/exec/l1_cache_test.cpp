@@ -91,3 +91,14 @@ TEST_CASE("L1: without room nothing is kept", "[exec]") {
   f.fill(0, 0b1111);
   CHECK_FALSE(f.has(0));
 }
+
+TEST_CASE("L1: what was invalidated never comes back, however often that happens", "[exec]") {
+  Filled f(4 * 128);
+  f.fill(0, 0b1111);
+  for (uint32_t round = 0; round < (1U << 24) + 2; ++round) {  // the epoch in the tags has 24 bits
+    f.cache.invalidate();
+    if (f.has(0)) FAIL("hit after " << round + 1 << " invalidations");
+  }
+  f.fill(128, 0b0001);
+  CHECK(f.has(128));
+}
