@@ -175,6 +175,9 @@ __device__ __forceinline__ void store_release_sys(int* address, int v) {
 __device__ __forceinline__ void store_relaxed_sys(int* address, int v) {
   asm volatile("st.relaxed.sys.global.s32 [%0], %1;" ::"l"(address), "r"(v) : "memory");
 }
+__device__ __forceinline__ void store_relaxed_sys(unsigned long long* address, unsigned long long v) {
+  asm volatile("st.relaxed.sys.global.u64 [%0], %1;" ::"l"(address), "l"(v) : "memory");
+}
 __device__ __forceinline__ int load_acquire_sys(const int* address) {
   int v;
   asm volatile("ld.acquire.sys.global.s32 %0, [%1];" : "=r"(v) : "l"(address) : "memory");
@@ -183,6 +186,11 @@ __device__ __forceinline__ int load_acquire_sys(const int* address) {
 __device__ __forceinline__ int load_volatile(const int* address) {
   int v;
   asm volatile("ld.volatile.global.s32 %0, [%1];" : "=r"(v) : "l"(address) : "memory");
+  return v;
+}
+__device__ __forceinline__ unsigned long long load_volatile(const unsigned long long* address) {
+  unsigned long long v;
+  asm volatile("ld.volatile.global.u64 %0, [%1];" : "=l"(v) : "l"(address) : "memory");
   return v;
 }
 __device__ __forceinline__ int atomic_add_sys(int* address, int v) {

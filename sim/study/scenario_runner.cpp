@@ -35,6 +35,12 @@ Expected<Scenario> scenario_of(const Job& job) {
 class ProgressEstimate {
  public:
   explicit ProgressEstimate(const Scenario& scenario) {
+    if (scenario.kernel == KernelFamily::ring_broadcast) {
+      const models::NvlinkParameters links;
+      const double rate = links.links_per_gpu * links.link_bytes_per_second * 0.8;
+      expected_us_ = static_cast<double>(scenario.bytes) / rate * 1e6 * (scenario.iterations + 0.5);
+      return;
+    }
     // Rows that leave a rank: about two thirds of top-k, as many go to the same rank; half of the CTAs send,
     // each some 40 GB/s where the links let it.
     const models::NvlinkParameters typical;

@@ -44,7 +44,22 @@ struct CombineShape {
   int32_t tokens = 0, row_vectors = 0, topk = 0, ring_slots = 0, chunk = 0;
 };
 
+/// kernels/src/ring_broadcast.cu.
+struct RingLink {
+  DeviceAddress fifo = 0, tail = 0, head = 0;
+};
+struct RingRank {
+  RingLink in, out;
+  DeviceAddress input = 0, output = 0, progress = 0;
+  int32_t rank = -1, before = -1, after = -1;
+};
+struct RingShape {
+  int64_t vectors = 0;
+  int32_t chunk_vectors = 0, fifo_steps = 0;
+};
+
 static_assert(sizeof(CommBuffers) == 192 && sizeof(DispatchInput) == 48 && sizeof(DispatchOutput) == 56);
+static_assert(sizeof(RingRank) == 88 && sizeof(RingShape) == 16);
 static_assert(sizeof(DispatchShape) == 28 && sizeof(CombineInput) == 64 && sizeof(CombineShape) == 20);
 
 /// A launch's parameter block: values in order, each at its natural alignment.

@@ -9,6 +9,7 @@
 #include "sim/workload/expectation.hpp"
 #include "sim/workload/intranode.hpp"
 #include "sim/workload/micro_run.hpp"
+#include "sim/workload/ring_broadcast.hpp"
 #include "support/data_path.hpp"
 
 namespace ptxwire::sim {
@@ -190,6 +191,11 @@ Expected<ScenarioResult> run_scenario(const Scenario& scenario, const RunOptions
     if (result) result->wall_s = seconds_since(begin);
     return result;
   }
+  if (scenario.kernel == KernelFamily::ring_broadcast) {
+    auto result = run_ring_broadcast(scenario, *machine, options);
+    if (result) result->wall_s = seconds_since(begin);
+    return result;
+  }
   if (const auto fits = check_size(scenario, *machine); !fits) return fits.error();
   auto cluster = Cluster::create(*machine, scenario.ranks);
   if (!cluster) return cluster.error();
@@ -241,6 +247,12 @@ Expected<std::vector<std::string>> scenario_inputs(const Scenario& scenario) {
     if (!program) return program.error();
     add(*program);
     add(scenario.path);  // buffers, launches and checksum are not among the settings
+    return paths;
+  }
+  if (scenario.kernel == KernelFamily::ring_broadcast) {
+    const auto program = ring_broadcast_program_path(scenario);
+    if (!program) return program.error();
+    add(*program);
     return paths;
   }
   const auto programs = scenario_programs(scenario);

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "models/machines/toml_file.hpp"
+#include "sim/workload/ring_broadcast.hpp"
 #include "sim/workload/scenario_keys.hpp"
 #include "support/data_path.hpp"
 #include "support/nearest.hpp"
@@ -169,6 +170,7 @@ Expected<void> apply_override(Scenario& scenario, std::string_view assignment) {
 
 Expected<void> validate(const Scenario& s) {
   if (s.kernel == KernelFamily::micro) return validate_micro(s);
+  if (s.kernel == KernelFamily::ring_broadcast) return validate_ring_broadcast(s);
   const auto number = [](uint64_t value) { return std::to_string(value); };
   if (s.ranks != 2 && s.ranks != 4 && s.ranks != kMaxRanks)
     return refuse(s, "'ranks' is " + number(s.ranks) + ", the intranode kernels take 2, 4 or 8");

@@ -19,8 +19,8 @@
 
 namespace ptxwire::sim {
 
-/// micro: any kernel, on memory that the scenario describes (micro.hpp).
-enum class KernelFamily : uint8_t { intranode_dispatch, intranode_combine, micro };
+/// ring_broadcast: ring_broadcast.hpp. micro: any kernel, on memory that the scenario describes (micro.hpp).
+enum class KernelFamily : uint8_t { intranode_dispatch, intranode_combine, ring_broadcast, micro };
 /// State of the kernels (kernels/README.md): a moves rows through registers, d with bulk copies.
 enum class KernelRevision : uint8_t { a, d };
 /// Cache hints of the payload accesses; each is an entry of its own in the PTX.
@@ -31,6 +31,8 @@ enum class RoutingPattern : uint8_t { random, all_to_one, none_to_last, masked }
 /// cached: the counts of the routing are known, as in the benchmark; full: the first call counts and
 /// exchanges them on the GPUs.
 enum class NotifyMode : uint8_t { cached, full };
+/// Whether the root of a collective has an output buffer of its own or its input is its output.
+enum class BufferPlacement : uint8_t { out_of_place, in_place };
 
 struct Scenario {
   std::string name;  ///< file name without folder and ending
@@ -57,6 +59,15 @@ struct Scenario {
   NotifyMode notify = NotifyMode::cached;
   uint32_t calls = 2;     ///< back to back; the last one is timed
   bool flush_l2 = false;  ///< L2 is emptied before the timed call
+
+  // Ring broadcast (ring_broadcast.hpp); of the keys above it knows machine, kernel, ranks and seed.
+  uint64_t bytes = 64 << 20U;  ///< of the buffer
+  BufferPlacement placement = BufferPlacement::out_of_place;
+  std::string ring;               ///< ranks in order, the root first, as "0 3 1 2"; empty: 0 1 2 ...
+  uint32_t ring_channels = 16;    ///< CTAs per rank, each a ring of its own; key "channels"
+  uint64_t chunk_bytes = 524288;  ///< that a FIFO holds per step
+  uint32_t fifo_steps = 8;        ///< chunks a FIFO holds
+  uint32_t iterations = 20;       ///< back to back; the time of one in the steady state counts
 
   // Other PTX in place of ours, for comparisons; empty: by kernel, revision and hints.
   std::string ptx;    ///< file with the main kernel

@@ -82,8 +82,8 @@ template <typename Enum>
 struct Names;
 template <>
 struct Names<KernelFamily> {
-  static constexpr std::array<std::string_view, 3> kWords = {"intranode_dispatch", "intranode_combine",
-                                                             "micro"};
+  static constexpr std::array<std::string_view, 4> kWords = {"intranode_dispatch", "intranode_combine",
+                                                             "ring_broadcast", "micro"};
 };
 template <>
 struct Names<KernelRevision> {
@@ -105,6 +105,10 @@ struct Names<RoutingPattern> {
 template <>
 struct Names<NotifyMode> {
   static constexpr std::array<std::string_view, 2> kWords = {"cached", "full"};
+};
+template <>
+struct Names<BufferPlacement> {
+  static constexpr std::array<std::string_view, 2> kWords = {"out-of-place", "in-place"};
 };
 
 template <typename Enum>
@@ -138,7 +142,8 @@ constexpr ScenarioKey key(std::string_view name, std::string_view accepts, std::
 
 constexpr std::array kTable = {
     key<&Scenario::machine>("machine", "", "machine file by name or path"),
-    key<&Scenario::kernel>("kernel", "intranode_dispatch, intranode_combine, micro", "what is run and timed"),
+    key<&Scenario::kernel>("kernel", "intranode_dispatch, intranode_combine, ring_broadcast, micro",
+                           "what is run and timed"),
     key<&Scenario::revision>("revision", "a, d", "state of the kernels: copies by registers or bulk copies"),
     key<&Scenario::hints>("hints", "standard, no_prefetch, plain, volatile",
                           "cache hints of payload accesses"),
@@ -157,6 +162,13 @@ constexpr std::array kTable = {
     key<&Scenario::notify>("notify", "cached, full", "whether the first call counts on the GPUs"),
     key<&Scenario::calls>("calls", "calls", "calls back to back; the last one is timed"),
     key<&Scenario::flush_l2>("flush_l2", "", "whether L2 is emptied before the timed call"),
+    key<&Scenario::bytes>("bytes", "B", "size of the buffer that is broadcast"),
+    key<&Scenario::placement>("placement", "out-of-place, in-place", "whether the root keeps a copy"),
+    key<&Scenario::ring>("ring", "", "ranks in the order of the ring, the root first"),
+    key<&Scenario::ring_channels>("channels", "channels", "rings side by side, one CTA of each rank"),
+    key<&Scenario::chunk_bytes>("chunk_bytes", "B", "what one rank passes to the next in one step"),
+    key<&Scenario::fifo_steps>("fifo_steps", "chunks", "chunks that a FIFO holds"),
+    key<&Scenario::iterations>("iterations", "iterations", "broadcasts back to back"),
     key<&Scenario::ptx>("ptx", "", "file with the main kernel, in place of ours"),
     key<&Scenario::entry>("entry", "", "name of the main kernel in it"),
     key<&Scenario::notify_ptx>("notify_ptx", "", "file with the cached notify kernel, in place of ours"),

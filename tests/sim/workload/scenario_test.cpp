@@ -45,6 +45,7 @@ TEST_CASE("scenario: every committed file loads and runs what its name says") {
       {"h800_intranode_combine_ep8", {KernelFamily::intranode_combine, "h800-node"}},
       {"h100_intranode_dispatch_ep8", {KernelFamily::intranode_dispatch, "h100-node"}},
       {"h100_intranode_combine_ep8", {KernelFamily::intranode_combine, "h100-node"}},
+      {"h800_nccl_broadcast_ep8", {KernelFamily::ring_broadcast, "h800-node"}},
   };
   for (const auto& [name, what] : files) {
     const auto scenario = load_scenario(kScenarios + name + ".toml");
