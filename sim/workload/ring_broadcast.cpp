@@ -21,7 +21,12 @@ constexpr uint64_t kGranuleBytes = 4096;  ///< 8 bytes per worker
 constexpr uint64_t kCounterBytes = 128;   ///< from the counter of one channel to that of the next
 
 constexpr uint64_t kRowBytes = 4096;  ///< of the test data
-constexpr uint32_t kContents = 2;     ///< that the iterations send in turn
+/// Iterations send two contents in turn: the rows from the first on, and from the second on. One input buffer
+/// that is a row longer holds both.
+constexpr uint32_t kContents = 2;
+constexpr uint64_t kInputSlack = (kContents - 1) * kRowBytes;
+
+uint32_t content_of(uint32_t iteration) { return iteration % kContents; }
 constexpr uint32_t kMaxRingChannels = 64, kMaxIterations = 10000, kMaxFifoSteps = 1024;
 constexpr uint64_t kMaxChunkBytes = uint64_t{1} << 30U;
 
@@ -34,10 +39,10 @@ void for_each_row(uint64_t bytes, Visit visit) {
 
 /// Device memory of one rank.
 struct RingBuffers {
-  std::array<DeviceAddress, kContents> input{};  ///< root only
-  DeviceAddress output = 0;                      ///< 0 at a root in place
-  DeviceAddress fifo = 0, tail = 0;              ///< of the connection from the rank before
-  DeviceAddress head = 0;                        ///< of the connection to the rank after
+  DeviceAddress input = 0;           ///< root only
+  DeviceAddress output = 0;          ///< 0 at a root in place
+  DeviceAddress fifo = 0, tail = 0;  ///< of the connection from the rank before
+  DeviceAddress head = 0;            ///< of the connection to the rank after
   DeviceAddress progress = 0;
 };
 
@@ -122,8 +127,7 @@ Expected<void> BroadcastRing::allocate(uint32_t place) {
     return {};
   };
   if (place == 0)
-    for (DeviceAddress& input : b.input)
-      if (const auto got = get(input, s.bytes, "input"); !got) return got;
+    if (const auto got = get(b.input, s.bytes + kInputSlack, "input"); !got) return got;
   if (keeps(place))
     if (const auto got = get(b.output, s.bytes, "output"); !got) return got;
   if (place > 0)
@@ -136,13 +140,12 @@ Expected<void> BroadcastRing::allocate(uint32_t place) {
 }
 
 Expected<void> BroadcastRing::fill() {
-  for (uint32_t content = 0; content < kContents; ++content) {
-    const std::span<uint8_t> input = cluster_.view(buffers_[0].input[content], scenario_.bytes);
-    if (input.size() != scenario_.bytes) return Error{.message = "device memory cannot be viewed"};
-    for_each_row(input.size(), [&](uint32_t row, uint64_t offset, uint64_t bytes) {
-      data_.fill_row(content, row, input.subspan(offset, bytes));
-    });
-  }
+  const uint64_t size = scenario_.bytes + kInputSlack;
+  const std::span<uint8_t> input = cluster_.view(buffers_[0].input, size);
+  if (input.size() != size) return Error{.message = "device memory cannot be viewed"};
+  for_each_row(size, [&](uint32_t row, uint64_t offset, uint64_t bytes) {
+    data_.fill_row(0, row, input.subspan(offset, bytes));
+  });
   return {};
 }
 
@@ -150,7 +153,7 @@ RingRank BroadcastRing::argument(uint32_t place, uint32_t iteration) const {
   const RingBuffers& b = buffers_[place];
   RingRank rank{.output = b.output, .progress = b.progress, .rank = static_cast<int32_t>(order_[place])};
   if (place == 0) {
-    rank.input = b.input[iteration % kContents];
+    rank.input = b.input + content_of(iteration) * kRowBytes;
   } else {
     rank.in = {.fifo = b.fifo, .tail = b.tail, .head = buffers_[place - 1].head};
     rank.before = static_cast<int32_t>(order_[place - 1]);
@@ -189,18 +192,18 @@ Expected<void> BroadcastRing::enqueue(uint32_t iteration) {
 
 Expected<std::string> BroadcastRing::wrong_bytes(uint32_t place) const {
   if (!keeps(place)) return std::string();
-  const uint32_t content = (scenario_.iterations - 1) % kContents;
+  const uint32_t first_row = content_of(scenario_.iterations - 1);
   const std::span<const uint8_t> output = cluster_.view(buffers_[place].output, scenario_.bytes);
   if (output.size() != scenario_.bytes) return Error{.message = "device memory cannot be viewed"};
   std::string text;
   for_each_row(output.size(), [&](uint32_t row, uint64_t offset, uint64_t bytes) {
     if (!text.empty()) return;
     const std::span<const uint8_t> found = output.subspan(offset, bytes);
-    const size_t at = data_.first_difference(content, row, found);
+    const size_t at = data_.first_difference(0, first_row + row, found);
     if (at == bytes) return;
     std::ostringstream words;
     words << "rank " << order_[place] << ", byte " << offset + at << ": found 0x" << std::hex
-          << unsigned{found[at]} << ", expected 0x" << unsigned{data_.row_byte(content, row, at)};
+          << unsigned{found[at]} << ", expected 0x" << unsigned{data_.row_byte(0, first_row + row, at)};
     text = words.str();
   });
   return text;
@@ -237,9 +240,9 @@ Expected<std::string> BroadcastRing::mismatch() const {
   return std::string();
 }
 
-/// Every device allocation of the busiest rank must fit its memory.
+/// Input, output and FIFO must fit the memory of one GPU.
 Expected<void> check_size(const Scenario& s, const models::Machine& machine) {
-  const uint64_t bytes = (kContents + 1) * s.bytes + s.ring_channels * s.fifo_steps * s.chunk_bytes;
+  const uint64_t bytes = 2 * s.bytes + kInputSlack + s.ring_channels * s.fifo_steps * s.chunk_bytes;
   if (bytes <= machine.hbm.bytes) return {};
   return Error{.message = "'bytes' is " + std::to_string(s.bytes) + ": buffers of " + std::to_string(bytes) +
                           " bytes do not fit the " + std::to_string(machine.hbm.bytes) +
@@ -260,7 +263,7 @@ KernelTime kernel_time(const RunReport& report, const std::vector<LaunchId>& lau
 
 void fill_figures(ScenarioResult& result, const Scenario& s, const models::Machine& machine,
                   const BroadcastRing& ring, RunReport report) {
-  const uint32_t warm_up = s.iterations > 1 ? std::max(1U, s.iterations / 4) : 0;
+  const uint32_t warm_up = s.iterations / 2;
   const Picoseconds begin = warm_up == 0 ? ring.start() : ring.end_of(warm_up - 1);
   const double us = (ring.end_of(s.iterations - 1) - begin).us();
   result.time_us = result.time_us_max = us / (s.iterations - warm_up);

@@ -26,9 +26,10 @@ Expected<void> validate_ring_broadcast(const Scenario& scenario);
 Expected<std::string> ring_broadcast_program_path(const Scenario& scenario);
 
 /// run_scenario for kernel = "ring_broadcast"; the scenario is valid. All iterations are enqueued at once.
-/// `time_us` is the steady time of one: from the end of iteration w to that of the last, by the slowest rank,
-/// over the iterations between, w = a quarter of them. Of a single iteration it is the time from its start.
-/// Iterations send two contents in turn, so that a chunk left over from the one before would be seen.
+/// `time_us` is the steady time of one: of the later half of them, from the end of one to the end of the
+/// next, by the slowest rank; of a single iteration the time from its start. The first ones are left out
+/// because the last ranks start late and catch up. Iterations send two contents in turn, so that a chunk left
+/// over from the one before would be seen.
 Expected<ScenarioResult> run_ring_broadcast(const Scenario& scenario, const models::Machine& machine,
                                             const RunOptions& options);
 
