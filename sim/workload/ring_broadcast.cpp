@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <numeric>
 #include <sstream>
 
 #include "ptx_frontend/frontend.hpp"
@@ -281,17 +282,15 @@ void fill_figures(ScenarioResult& result, const Scenario& s, const models::Machi
 }  // namespace
 
 Expected<std::vector<uint32_t>> ring_order(const Scenario& s) {
-  std::vector<uint32_t> order;
+  std::vector<uint32_t> order, ascending(s.ranks);
+  std::iota(ascending.begin(), ascending.end(), 0);
+  if (s.ring.empty()) return ascending;
   std::istringstream words(s.ring);
   for (std::string word; words >> word;) {
     const bool digits = word.size() < 4 && word.find_first_not_of("0123456789") == std::string::npos;
-    const uint32_t rank = digits ? static_cast<uint32_t>(std::stoul(word)) : s.ranks;
-    if (rank >= s.ranks || std::find(order.begin(), order.end(), rank) != order.end()) break;
-    order.push_back(rank);
+    order.push_back(digits ? static_cast<uint32_t>(std::stoul(word)) : s.ranks);
   }
-  if (s.ring.empty())
-    for (uint32_t rank = 0; rank < s.ranks; ++rank) order.push_back(rank);
-  if (order.size() == s.ranks && (s.ring.empty() || words.eof())) return order;
+  if (std::is_permutation(order.begin(), order.end(), ascending.begin(), ascending.end())) return order;
   return Error{.message = "'ring' is '" + s.ring + "', expected each of the ranks 0 to " +
                           std::to_string(s.ranks - 1) + " once, the root first",
                .path = s.path};

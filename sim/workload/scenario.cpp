@@ -2,7 +2,6 @@
 
 #include <toml++/toml.h>
 #include <algorithm>
-#include <array>
 #include <filesystem>
 
 #include "models/machines/toml_file.hpp"
@@ -31,19 +30,9 @@ constexpr uint32_t kCombineWorkers = 23;
 constexpr std::string_view kMachinePrefix = "machine.";
 constexpr std::string_view kValuesPrefix = "values.";
 
-/// Keys of a microbenchmark's file; all others belong to our communication kernels.
-constexpr std::array<std::string_view, 9> kMicroKeys = {"machine",  "kernel", "ranks", "seed",  "calls",
-                                                        "flush_l2", "ptx",    "entry", "figure"};
-
-bool fits_family(const Scenario& scenario, std::string_view key) {
-  if (scenario.kernel != KernelFamily::micro) return key != "figure";
-  return std::find(kMicroKeys.begin(), kMicroKeys.end(), key) != kMicroKeys.end();
-}
-
 Error wrong_family(const Scenario& scenario, std::string_view key) {
-  const bool micro = scenario.kernel == KernelFamily::micro;
-  return Error{.message = "'" + std::string(key) + "' means nothing for " +
-                          (micro ? "kernel = \"micro\"" : "a kernel other than \"micro\""),
+  return Error{.message = "'" + std::string(key) + "' means nothing for kernel = \"" +
+                          std::string(kernel_family_name(scenario.kernel)) + "\"",
                .path = {},
                .hint = {}};
 }
@@ -127,9 +116,9 @@ Expected<Scenario> load_scenario(const std::string& path) {
       return located(set.error(), path, node.source());
   }
   for (const auto& [name, node] : *table) {
-    const bool fits = name.str() == "machine_parameters" ||
-                      (is_micro_table(name.str()) ? scenario.kernel == KernelFamily::micro
-                                                  : fits_family(scenario, name.str()));
+    const auto key = find_scenario_key(name.str());
+    const bool fits = key ? (*key)->fits(scenario.kernel)
+                          : !is_micro_table(name.str()) || scenario.kernel == KernelFamily::micro;
     if (!fits) return located(wrong_family(scenario, name.str()), path, name.source());
   }
   if (const auto valid = validate(scenario); !valid) return valid.error();
@@ -164,7 +153,7 @@ Expected<void> apply_override(Scenario& scenario, std::string_view assignment) {
     return set_micro_value(scenario.micro, name.substr(kValuesPrefix.size()), value);
   const auto key = find_scenario_key(name);
   if (!key) return key.error();
-  if (!fits_family(scenario, name)) return wrong_family(scenario, name);
+  if (!(*key)->fits(scenario.kernel)) return wrong_family(scenario, name);
   return (*key)->set(scenario, **key, {ScenarioValue::Kind::text, std::string(value)});
 }
 
@@ -213,7 +202,7 @@ Expected<void> validate(const Scenario& s) {
 std::vector<std::pair<std::string, std::string>> scenario_settings(const Scenario& scenario) {
   std::vector<std::pair<std::string, std::string>> settings;
   for (const ScenarioKey& key : scenario_key_table())
-    if (fits_family(scenario, key.name)) settings.emplace_back(key.name, key.get(scenario));
+    if (key.fits(scenario.kernel)) settings.emplace_back(key.name, key.get(scenario));
   for (const auto& [name, value] : scenario.micro.values) {
     std::string product;
     for (const std::string& factor : value.factors) product += (product.empty() ? "" : " * ") + factor;

@@ -131,24 +131,34 @@ requires std::is_enum_v<Enum> std::string write_value(Enum value) {
   return std::string(Names<Enum>::kWords[static_cast<size_t>(value)]);
 }
 
+constexpr KernelFamilies kIntranode =
+    family_bit(KernelFamily::intranode_dispatch) | family_bit(KernelFamily::intranode_combine);
+constexpr KernelFamilies kRing = family_bit(KernelFamily::ring_broadcast);
+constexpr KernelFamilies kMicro = family_bit(KernelFamily::micro);
+constexpr KernelFamilies kAll = kIntranode | kRing | kMicro;
+
 template <auto kMember>
-constexpr ScenarioKey key(std::string_view name, std::string_view accepts, std::string_view meaning) {
-  return {name, accepts, meaning,
+constexpr ScenarioKey key(std::string_view name, std::string_view accepts, std::string_view meaning,
+                          KernelFamilies families = kIntranode) {
+  return {name,
+          accepts,
+          meaning,
           [](Scenario& scenario, const ScenarioKey& self, const ScenarioValue& value) {
             return parse_value(self, value, scenario.*kMember);
           },
-          [](const Scenario& scenario) { return write_value(scenario.*kMember); }};
+          [](const Scenario& scenario) { return write_value(scenario.*kMember); },
+          families};
 }
 
 constexpr std::array kTable = {
-    key<&Scenario::machine>("machine", "", "machine file by name or path"),
+    key<&Scenario::machine>("machine", "", "machine file by name or path", kAll),
     key<&Scenario::kernel>("kernel", "intranode_dispatch, intranode_combine, ring_broadcast, micro",
-                           "what is run and timed"),
+                           "what is run and timed", kAll),
     key<&Scenario::revision>("revision", "a, d", "state of the kernels: copies by registers or bulk copies"),
     key<&Scenario::hints>("hints", "standard, no_prefetch, plain, volatile",
                           "cache hints of payload accesses"),
     key<&Scenario::elements>("elements", "fp8, bf16", "element type of the rows"),
-    key<&Scenario::ranks>("ranks", "ranks", "GPUs, one rank each"),
+    key<&Scenario::ranks>("ranks", "ranks", "GPUs, one rank each", kAll),
     key<&Scenario::tokens>("tokens", "tokens", "tokens per rank"),
     key<&Scenario::hidden>("hidden", "elements", "elements per row"),
     key<&Scenario::topk>("topk", "experts", "experts per token"),
@@ -157,28 +167,33 @@ constexpr std::array kTable = {
     key<&Scenario::chunk>("chunk", "rows", "rows a sender writes before it publishes them"),
     key<&Scenario::ring_slots>("ring_slots", "rows", "rows that a ring holds"),
     key<&Scenario::routing>("routing", "random, all_to_one, none_to_last, masked", "who gets the tokens"),
-    key<&Scenario::seed>("seed", "", "of the routing and the data"),
+    key<&Scenario::seed>("seed", "", "of the routing and the data", kAll),
     key<&Scenario::send_topk>("send_topk", "", "whether expert indices and weights travel with the rows"),
     key<&Scenario::notify>("notify", "cached, full", "whether the first call counts on the GPUs"),
-    key<&Scenario::calls>("calls", "calls", "calls back to back; the last one is timed"),
-    key<&Scenario::flush_l2>("flush_l2", "", "whether L2 is emptied before the timed call"),
-    key<&Scenario::bytes>("bytes", "B", "size of the buffer that is broadcast"),
-    key<&Scenario::placement>("placement", "out-of-place, in-place", "whether the root keeps a copy"),
-    key<&Scenario::ring>("ring", "", "ranks in the order of the ring, the root first"),
-    key<&Scenario::ring_channels>("channels", "channels", "rings side by side, one CTA of each rank"),
-    key<&Scenario::chunk_bytes>("chunk_bytes", "B", "what one rank passes to the next in one step"),
-    key<&Scenario::fifo_steps>("fifo_steps", "chunks", "chunks that a FIFO holds"),
-    key<&Scenario::iterations>("iterations", "iterations", "broadcasts back to back"),
-    key<&Scenario::ptx>("ptx", "", "file with the main kernel, in place of ours"),
-    key<&Scenario::entry>("entry", "", "name of the main kernel in it"),
+    key<&Scenario::calls>("calls", "calls", "calls back to back; the last one is timed", kIntranode | kMicro),
+    key<&Scenario::flush_l2>("flush_l2", "", "whether L2 is emptied before the timed call",
+                             kIntranode | kMicro),
+    key<&Scenario::bytes>("bytes", "B", "size of the buffer that is broadcast", kRing),
+    key<&Scenario::placement>("placement", "out-of-place, in-place", "whether the root keeps a copy", kRing),
+    key<&Scenario::ring>("ring", "", "ranks in the order of the ring, the root first", kRing),
+    key<&Scenario::ring_channels>("channels", "channels", "rings side by side, one CTA of each rank", kRing),
+    key<&Scenario::chunk_bytes>("chunk_bytes", "B", "what one rank passes to the next in one step", kRing),
+    key<&Scenario::fifo_steps>("fifo_steps", "chunks", "chunks that a FIFO holds", kRing),
+    key<&Scenario::iterations>("iterations", "iterations", "broadcasts back to back", kRing),
+    key<&Scenario::ptx>("ptx", "", "file with the main kernel, in place of ours", kAll),
+    key<&Scenario::entry>("entry", "", "name of the main kernel in it", kAll),
     key<&Scenario::notify_ptx>("notify_ptx", "", "file with the cached notify kernel, in place of ours"),
     key<&Scenario::notify_entry>("notify_entry", "", "name of the cached notify kernel in it"),
-    key<&Scenario::figure>("figure", "", "which figure a microbenchmark is about"),
+    key<&Scenario::figure>("figure", "", "which figure a microbenchmark is about", kMicro),
 };
 
 }  // namespace
 
 std::span<const ScenarioKey> scenario_key_table() { return kTable; }
+
+std::string_view kernel_family_name(KernelFamily family) {
+  return Names<KernelFamily>::kWords[static_cast<size_t>(family)];
+}
 
 Expected<const ScenarioKey*> find_scenario_key(std::string_view name) {
   std::vector<std::string_view> names;
