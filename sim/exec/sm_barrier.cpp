@@ -296,7 +296,10 @@ int64_t Sm::suspend_cycles(const Fragment& fragment, const Op& op, uint32_t mask
   double limit_ns =
       4300;  // default suspend time, HARDWARE: 7,755 clk at 1.785 GHz on H200 (FlashGPU-Sim SM90_H200)
   if (op.src[2].present()) limit_ns = static_cast<double>(uniform_source(fragment, op.src[2], mask));
-  if (device_.group().park_polls) limit_ns *= 1 + fragment.poll.give_ups / 8;
+  if (device_.group().park_polls) {
+    const uint32_t longer = 1 + fragment.poll.give_ups / 8;
+    limit_ns *= longer;
+  }
   return std::max<int64_t>(1, static_cast<int64_t>(limit_ns * device_.clock().hertz() * 1e-9));
 }
 

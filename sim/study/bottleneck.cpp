@@ -26,7 +26,7 @@ std::string percent(double share) {
 std::string label(const LaunchReport& launch) { return launch.role.empty() ? launch.kernel : launch.role; }
 
 std::string role_name(const std::string& kernel, size_t parity, const CtaRoles& known) {
-  const std::string ctas(kParityNames[parity]);
+  std::string ctas(kParityNames[parity]);
   if (kernel != known.kernel || known.names[parity].empty()) return ctas;
   return known.names[parity] + " (" + ctas + ')';
 }
