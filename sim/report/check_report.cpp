@@ -19,6 +19,8 @@ std::string note_of(const CheckedRow& row) {
   if (row.max_error_pct && std::abs(row.error_pct) > *row.max_error_pct) {
     add("over " + fixed(*row.max_error_pct, 0) + " %");
   }
+  // What the suite or its search set beyond what the row itself states.
+  for (size_t i = row.measurement.settings.size(); i < row.settings.size(); ++i) add(row.settings[i]);
   if (row.from_cache) add("cached");
   return note;
 }

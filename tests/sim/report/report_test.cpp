@@ -39,10 +39,12 @@ CheckReport check_report() {
                                  .source_id = "S",
                                  .group = "g",
                                  .family = "h800-intranode",
+                                 .settings = {"tokens=4096"},
                                  .metric = "logical_bandwidth",
                                  .unit = "GB/s",
                                  .value = 153,
                                  .role = Role::test},
+                 .settings = {"tokens=4096", "chunk=16"},  // the second is the suite's: a note
                  .outcome = outcome(),
                  .predicted = 183.6,
                  .error_pct = 20,
@@ -202,7 +204,8 @@ TEST_CASE("check report: the keys of the contract, and what is over its threshol
   CHECK(document["passed"] == false);
   const std::string text = check_text(report);
   const std::string words = on_one_line(text);
-  CHECK_THAT(words, Catch::Contains("WRONG RESULT, over 15 %, cached") && Catch::Contains("FAILED: 1"));
+  CHECK_THAT(words,
+             Catch::Contains("WRONG RESULT, over 15 %, chunk=16, cached") && Catch::Contains("FAILED: 1"));
   CHECK_THAT(words, Catch::Contains("internode kernels are not in this version"));
   CHECK_THAT(words,
              Catch::Contains("t1024-sm24: wrong result, rank 3, row 17: byte 5 is 2, expected 3; 83 % of "
