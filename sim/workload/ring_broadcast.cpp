@@ -128,15 +128,15 @@ Expected<void> BroadcastRing::allocate(uint32_t place) {
     return {};
   };
   if (place == 0)
-    if (const auto got = get(b.input, s.bytes + kInputSlack, "input"); !got) return got;
+    if (const auto got = get(b.input, s.bytes + kInputSlack, "input"); !got) return got.error();
   if (keeps(place))
-    if (const auto got = get(b.output, s.bytes, "output"); !got) return got;
+    if (const auto got = get(b.output, s.bytes, "output"); !got) return got.error();
   if (place > 0)
     if (const auto got = get(b.fifo, s.ring_channels * s.fifo_steps * s.chunk_bytes, "FIFO"); !got)
-      return got;
+      return got.error();
   const uint64_t counters = s.ring_channels * kCounterBytes;
-  if (const auto got = get(b.tail, counters, "tail"); !got) return got;
-  if (const auto got = get(b.head, counters, "head"); !got) return got;
+  if (const auto got = get(b.tail, counters, "tail"); !got) return got.error();
+  if (const auto got = get(b.head, counters, "head"); !got) return got.error();
   return get(b.progress, counters, "progress");
 }
 
