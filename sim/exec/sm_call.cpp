@@ -125,7 +125,8 @@ bool Sm::call(Fragment& fragment, const Op& op, uint32_t mask, int64_t cycle) {
   }
   reserve_frame(warp, frame, callee);
   for (uint32_t m = calling; m != 0; m &= m - 1) {
-    uint8_t* local = &warp.local[size_t{static_cast<uint32_t>(std::countr_zero(m))} * warp.local_bytes];
+    uint8_t* local =
+        warp.local.data() + size_t{static_cast<uint32_t>(std::countr_zero(m))} * warp.local_bytes;
     for (const ptx::ParameterCopy& copy : site.arguments)
       std::memcpy(local + frame.local_base + copy.callee_offset,
                   local + caller.local_base + copy.caller_offset, copy.bytes);
@@ -156,7 +157,8 @@ void Sm::do_return(Fragment& fragment, uint32_t mask, int64_t cycle) {
   const CallFrame& caller = fragment.frames.back();
   const ptx::CallSite& site = warp.cta->program->program().calls[frame.call_site];
   for (uint32_t m = mask; m != 0; m &= m - 1) {
-    uint8_t* local = &warp.local[size_t{static_cast<uint32_t>(std::countr_zero(m))} * warp.local_bytes];
+    uint8_t* local =
+        warp.local.data() + size_t{static_cast<uint32_t>(std::countr_zero(m))} * warp.local_bytes;
     for (const ptx::ParameterCopy& copy : site.results)
       std::memcpy(local + caller.local_base + copy.caller_offset,
                   local + frame.local_base + copy.callee_offset, copy.bytes);
