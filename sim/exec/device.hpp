@@ -134,12 +134,14 @@ class Device final : public models::MemoryClient {
   [[nodiscard]] uint64_t charged_instructions() const { return charged_; }
   void charge(uint64_t instructions) { charged_ += instructions; }
 
+  /// Bytes of this GPU were written at `now`: wakes the polls that watch them.
+  void notify_write(uint64_t address, uint64_t bytes, models::Picoseconds now);
+
  private:
   void place_ctas(models::Picoseconds now, uint64_t argument);
   bool place_one(Launch& launch, models::Picoseconds now);
   void perform_here(WarpTransaction& transaction, unsigned first, unsigned count, models::Picoseconds now,
                     Device& home);
-  void notify_write(uint64_t address, uint64_t bytes, models::Picoseconds now);
   void finish_if_drained(Launch& launch, models::Picoseconds now);
   void release_if_unused(const Cta& cta);
 

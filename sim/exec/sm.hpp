@@ -161,6 +161,8 @@ class Sm {
   // sm_device_access.cpp
   bool access_device(Fragment& fragment, const ExecOp& exec, const ptx::Op& op, uint32_t mask,
                      const uint64_t* address, int64_t cycle);
+  bool move_at_once(Fragment& fragment, const ExecOp& exec, const ptx::Op& op, const uint64_t* address,
+                    int64_t cycle);
   void access_home(Fragment& fragment, const ExecOp& exec, const ptx::Op& op, uint32_t mask,
                    const uint64_t* address, uint32_t home, int64_t cycle, bool blocking);
   bool build_parts(WarpTransaction& transaction, const uint64_t* addresses_of_lanes) const;

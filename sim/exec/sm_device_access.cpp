@@ -66,6 +66,10 @@ bool Sm::access_device(Fragment& fragment, const ExecOp& exec, const Op& op, uin
     }
   }
   const bool remote = !one_home || first_home != device_.id().value;
+  const bool weak = order == Order::none || order == Order::weak;
+  if (device_.group().machine->untimed && weak && contiguous && mask == ~0U && !remote &&
+      !exec.in_poll_loop && (load || exec.kind == ExecKind::store))
+    return move_at_once(fragment, exec, op, address, cycle);
   const auto lanes = static_cast<uint32_t>(std::popcount(mask));
   if (store) {
     if (!room_for(fragment, remote ? kRemoteStoreRoom : kLocalStoreRoom, uint64_t{lanes} * lane_bytes, cycle))
@@ -112,6 +116,30 @@ bool Sm::access_device(Fragment& fragment, const ExecOp& exec, const Op& op, uin
   fragment.wait_detail = transactions;
   wait(fragment, reason, cycle);
   return false;
+}
+
+// A whole warp's plain access to a range of local memory on a machine without time: bytes move between memory
+// and registers, with nothing on the way.
+bool Sm::move_at_once(Fragment& fragment, const ExecOp& exec, const Op& op, const uint64_t* address,
+                      int64_t cycle) {
+  const uint32_t lane_bytes = type_bytes(op.modifiers.type) * op.modifiers.vector;
+  const uint32_t bytes = 32 * lane_bytes;
+  uint8_t* memory = device_.group().space(home_of(address[0]))->resolve(address[0], bytes);
+  if (memory == nullptr) {
+    stop_unmapped(fragment, ~0U, address, lane_bytes);
+    return false;
+  }
+  if (exec.kind == ExecKind::load) {
+    scatter(*fragment.warp, fragment.frames.back().row_base, op, ~0U, lane_bytes, memory);
+    set_results(fragment, exec, cycle + 1);
+  } else {
+    gather_operands(fragment, op, 1, ~0U, lane_bytes, memory);
+    device_.notify_write(address[0], bytes, device_.clock().time(cycle));
+  }
+  fragment.poll.impure = true;
+  fragment.phase = kFresh;
+  ++fragment.pc;
+  return true;
 }
 
 void Sm::access_home(Fragment& fragment, const ExecOp& exec, const Op& op, uint32_t mask,
