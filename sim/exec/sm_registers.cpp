@@ -58,6 +58,43 @@ const std::vector<Slot>* vector_atomic_operands(const ptx::Program& program, con
 
 }  // namespace
 
+namespace {
+
+using Quad [[gnu::vector_size(16)]] = uint32_t;
+
+/// Four words of four lanes: from one lane per vector to one word per vector, or back.
+void transpose(Quad (&q)[4]) {
+  const Quad low01 = __builtin_shufflevector(q[0], q[1], 0, 4, 1, 5);
+  const Quad high01 = __builtin_shufflevector(q[0], q[1], 2, 6, 3, 7);
+  const Quad low23 = __builtin_shufflevector(q[2], q[3], 0, 4, 1, 5);
+  const Quad high23 = __builtin_shufflevector(q[2], q[3], 2, 6, 3, 7);
+  q[0] = __builtin_shufflevector(low01, low23, 0, 1, 4, 5);
+  q[1] = __builtin_shufflevector(low01, low23, 2, 3, 6, 7);
+  q[2] = __builtin_shufflevector(high01, high23, 0, 1, 4, 5);
+  q[3] = __builtin_shufflevector(high01, high23, 2, 3, 6, 7);
+}
+
+/// `.v4` of 32-bit elements by a whole warp: 16 bytes per lane from four rows of registers.
+void pack_quads(const uint32_t* const (&rows)[4], uint8_t* out) {
+  for (size_t lane = 0; lane < 32; lane += 4) {
+    Quad q[4];
+    for (size_t v = 0; v < 4; ++v) std::memcpy(&q[v], rows[v] + lane, sizeof(Quad));
+    transpose(q);
+    std::memcpy(out + lane * sizeof(Quad), q, sizeof q);
+  }
+}
+
+void unpack_quads(const uint8_t* data, uint32_t* const (&rows)[4]) {
+  for (size_t lane = 0; lane < 32; lane += 4) {
+    Quad q[4];
+    std::memcpy(q, data + lane * sizeof(Quad), sizeof q);
+    transpose(q);
+    for (size_t v = 0; v < 4; ++v) std::memcpy(rows[v] + lane, &q[v], sizeof(Quad));
+  }
+}
+
+}  // namespace
+
 void Sm::gather_operands(const Fragment& fragment, const Op& op, uint32_t first_source, uint32_t mask,
                          uint32_t lane_bytes, uint8_t* out) {
   const uint32_t element = type_bytes(op.modifiers.type);
@@ -65,6 +102,13 @@ void Sm::gather_operands(const Fragment& fragment, const Op& op, uint32_t first_
   const Slot* sources = &op.src[first_source];
   if (const auto* list = vector_atomic_operands(fragment.warp->cta->program->program(), op))
     sources = list->data() + list->size() - op.modifiers.vector;
+  const auto is_row = [](const Slot& slot) { return slot.kind == Slot::Kind::reg && slot.rows < 2; };
+  if (op.modifiers.vector == 4 && element == 4 && lane_bytes == 16 &&
+      std::all_of(sources, sources + 4, is_row)) {
+    const uint32_t* rows[4];
+    for (uint32_t v = 0; v < 4; ++v) rows[v] = source32(fragment, sources[v]);
+    return pack_quads(rows, out);
+  }
   for (uint32_t v = 0; v < op.modifiers.vector; ++v) {
     const Slot& slot = sources[v];
     uint8_t* target = out + size_t{v} * element;
@@ -132,6 +176,14 @@ void Sm::scatter(Warp& warp, uint32_t row_base, const Op& op, uint32_t mask, uin
   const uint32_t element = type_bytes(type);
   const auto* list = vector_atomic_operands(warp.cta->program->program(), op);
   const Slot* destinations = list != nullptr ? list->data() : op.dst.data();
+  const auto is_row = [](const Slot& slot) { return slot.kind == Slot::Kind::reg && slot.rows < 2; };
+  if (op.modifiers.vector == 4 && element == 4 && lane_bytes == 16 && mask == ~0U &&
+      std::all_of(destinations, destinations + 4, is_row)) {
+    uint32_t* rows[4];
+    for (uint32_t v = 0; v < 4; ++v)
+      rows[v] = warp.rows.data() + size_t{row_base + destinations[v].index} * 32;
+    return unpack_quads(data, rows);
+  }
   for (uint32_t v = 0; v < op.modifiers.vector; ++v) {
     const Slot& slot = destinations[v];
     if (slot.kind != Slot::Kind::reg) continue;
