@@ -19,10 +19,18 @@ enum class L2Priority : uint8_t { normal, first, last, unchanged };
 inline constexpr uint32_t kLineBytes = 128;
 inline constexpr uint32_t kSectorBytes = 32;
 
+constexpr uint64_t line_of(uint64_t address) { return address & ~uint64_t{kLineBytes - 1}; }
+
 /// Sectors in a mask of a line. A table: without -mpopcnt std::popcount is a library call.
 constexpr uint32_t sector_count(uint8_t sector_mask) {
   constexpr std::array<uint8_t, 16> kCount{0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4};
   return kCount[sector_mask & 0xfU];
+}
+
+/// Sectors of a line that `bytes` from `offset` in it on touch; they must not leave the line.
+constexpr uint8_t sectors_touched(uint64_t offset, uint64_t bytes) {
+  return static_cast<uint8_t>((2U << ((offset + bytes - 1) / kSectorBytes)) -
+                              (1U << (offset / kSectorBytes)));
 }
 
 /// How long L2 is asked to keep the lines of an access: `primary` for `sixteenths` of 16 lines, the same ones
@@ -36,7 +44,7 @@ struct L2Hint {
   }
 };
 
-/// Kernels whose use of L2 is told apart in one GPU: 1 .. kMaxOwners - 1; 0 is nobody or everyone else.
+/// Whose use of L2 is told apart in one GPU; 0 is nobody. The client says which kernel has which number.
 inline constexpr unsigned kMaxOwners = 16;
 
 /// What one warp operation touches in one 128-byte line.
@@ -75,6 +83,32 @@ struct Transaction {
     uint32_t sum = 0;
     for (unsigned i = 0; i < part_count; ++i) sum += parts[i].bytes;
     return sum;
+  }
+  /// Sectors of the first `count` parts.
+  [[nodiscard]] uint32_t sectors(unsigned count) const {
+    uint32_t sum = 0;
+    for (unsigned i = 0; i < count; ++i) sum += sector_count(parts[i].sector_mask);
+    return sum;
+  }
+  /// The part of a line (line_of() of an address), which is added without bytes if there is none.
+  TransactionPart& part_of(uint64_t line) {
+    unsigned i = part_count;
+    while (i != 0 && parts[i - 1].line != line) --i;
+    if (i != 0) return parts[i - 1];
+    parts[part_count] = {.line = line};
+    return parts[part_count++];
+  }
+  /// The parts become those of a range of bytes.
+  void cover(uint64_t begin, uint64_t bytes) {
+    const uint64_t end = begin + bytes;
+    part_count = 0;
+    for (uint64_t line = line_of(begin); line < end; line += kLineBytes) {
+      const uint64_t from = begin < line ? line : begin;
+      const uint64_t to = end < line + kLineBytes ? end : line + kLineBytes;
+      parts[part_count++] = {.line = line,
+                             .bytes = static_cast<uint16_t>(to - from),
+                             .sector_mask = sectors_touched(from - line, to - from)};
+    }
   }
   [[nodiscard]] bool remote() const { return source_gpu != home_gpu; }
 };

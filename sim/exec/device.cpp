@@ -206,15 +206,13 @@ std::pair<uint64_t, uint64_t> part_range(const WarpTransaction& transaction, uns
   return {begin, begin + transaction.parts[p].bytes};
 }
 
-/// L1 keeps whole sectors as they are now: up to 16 of them travel behind the lanes' bytes.
+/// L1 keeps whole sectors as they are now: up to kKeptSectors of them travel behind the lanes' bytes.
 void keep_sectors(WarpTransaction& transaction, unsigned first, unsigned count, const MemorySpace& space) {
-  uint32_t sector = 0;
-  for (unsigned p = 0; p < first; ++p)
-    sector += static_cast<uint32_t>(std::popcount(transaction.parts[p].sector_mask));
+  uint32_t sector = transaction.sectors(first);
   for (unsigned p = first; p < first + count; ++p) {
     for (uint32_t s = 0; s < 4; ++s) {
       if ((transaction.parts[p].sector_mask >> s & 1U) == 0) continue;
-      if (sector < 16) {
+      if (sector < WarpTransaction::kKeptSectors) {
         uint8_t* target = transaction.data.data() + 512 + size_t{sector} * kSectorBytes;
         const uint64_t address = transaction.parts[p].line + uint64_t{s} * kSectorBytes;
         for (uint64_t bytes = kSectorBytes; bytes != 0;
@@ -234,9 +232,7 @@ void keep_sectors(WarpTransaction& transaction, unsigned first, unsigned count, 
 
 void Device::perform_here(WarpTransaction& transaction, unsigned first, unsigned count, Picoseconds now,
                           Device& home) {
-  const uint32_t space_index =
-      transaction.host_memory ? transaction.home_gpu.value + kHostBias : transaction.home_gpu.value;
-  const MemorySpace& space = *group_.space(space_index);
+  const MemorySpace& space = *group_.space(transaction.home());
   transaction.sampled = now;
   const bool load = transaction.kind == AccessKind::load;
   if (transaction.role == WarpTransaction::Role::cache_control) {

@@ -10,12 +10,14 @@
 #include <memory>
 #include <vector>
 
+#include "models/base/transaction.hpp"
+
 namespace ptxwire::sim {
 
 /// Not modelled: data-array banks, hit-under-miss merging (a second miss to a line in flight goes out again).
 class L1Cache {
  public:
-  static constexpr uint32_t kLine = 128, kSector = 32, kWays = 4;
+  static constexpr uint32_t kLine = models::kLineBytes, kSector = models::kSectorBytes, kWays = 4;
 
   /// `bytes` is what shared memory leaves of the unified array.
   void resize(uint64_t bytes) {
@@ -41,7 +43,7 @@ class L1Cache {
   const uint8_t* find(uint64_t address, uint32_t bytes) {
     const Place place = lookup(address / kLine);
     if (place.way == kWays) return nullptr;
-    const uint8_t needed = sectors(address, bytes);
+    const uint8_t needed = models::sectors_touched(address % kLine, bytes);
     if ((place.set->valid[place.way] & needed) != needed) return nullptr;
     touch(place);
     return data_of(place) + address % kLine;
@@ -94,7 +96,8 @@ class L1Cache {
       written(at) = ++changes_;
       const auto piece = static_cast<uint32_t>(std::min(address + bytes, (at / kLine + 1) * kLine) - at);
       const Place place = lookup(at / kLine);
-      if (place.way != kWays) place.set->valid[place.way] &= static_cast<uint8_t>(~sectors(at, piece));
+      if (place.way != kWays)
+        place.set->valid[place.way] &= static_cast<uint8_t>(~models::sectors_touched(at % kLine, piece));
     }
   }
 
@@ -126,11 +129,6 @@ class L1Cache {
     while (order[position] != place.way) ++position;
     for (; position != 0; --position) order[position] = order[position - 1];
     order[0] = static_cast<uint8_t>(place.way);
-  }
-  static uint8_t sectors(uint64_t address, uint32_t bytes) {
-    const uint32_t first = static_cast<uint32_t>(address % kLine) / kSector;
-    const uint32_t last = static_cast<uint32_t>(address % kLine + bytes - 1) / kSector;
-    return static_cast<uint8_t>((2U << last) - (1U << first));
   }
   Place lookup(uint64_t tag) {
     if (sets_ == 0) return {};

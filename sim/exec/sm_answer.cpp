@@ -1,7 +1,6 @@
 // Room for accesses in flight, and what their answers bring: register bytes, sectors for L1,
 // acknowledgements.
 #include <algorithm>
-#include <bit>
 #include <cstring>
 
 #include "sim/exec/sm.hpp"
@@ -63,10 +62,8 @@ void Sm::wake_window_waiters(int64_t cycle) {
 void Sm::fill_l1(const WarpTransaction& transaction) {
   const uint8_t* sector = transaction.data.data() + 512;
   alignas(16) uint8_t line[kLineBytes];
-  uint32_t sectors = 0;
-  for (uint32_t p = 0; p < transaction.part_count; ++p)
-    sectors += static_cast<uint32_t>(std::popcount(transaction.parts[p].sector_mask));
-  for (uint32_t p = 0; p < transaction.part_count && sectors <= 16; ++p) {
+  if (transaction.sectors(transaction.part_count) > WarpTransaction::kKeptSectors) return;
+  for (uint32_t p = 0; p < transaction.part_count; ++p) {
     for (uint32_t s = 0; s < 4; ++s) {
       if ((transaction.parts[p].sector_mask >> s & 1U) == 0) continue;
       std::memcpy(line + s * kSectorBytes, sector, kSectorBytes);

@@ -86,8 +86,7 @@ bool Sm::send_async(Fragment& fragment, const Op& op, uint32_t mask, const uint6
   transaction.mask = mask;
   transaction.base = source[std::countr_zero(mask)];
   const uint32_t home = home_of(transaction.base);
-  transaction.home_gpu = {home >= kHostBias ? home - kHostBias : home};
-  transaction.host_memory = home >= kHostBias;
+  transaction.set_home(home);
   const MemorySpace* space = device_.group().space(home);
   if (space == nullptr || !build_parts(transaction, source)) {
     stop_unmapped(fragment, mask, source, bytes);

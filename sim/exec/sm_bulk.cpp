@@ -22,20 +22,6 @@ using ptx::Space;
 
 namespace {
 
-/// Lines and sectors of a byte range, at most kDataBytes long.
-void range_parts(WarpTransaction& transaction, uint64_t begin, uint32_t bytes) {
-  const uint64_t end = begin + bytes;
-  transaction.part_count = 0;
-  for (uint64_t line = begin & ~uint64_t{kLineBytes - 1}; line < end; line += kLineBytes) {
-    const uint64_t from = std::max(begin, line);
-    const uint64_t to = std::min(end, line + kLineBytes);
-    transaction.parts[transaction.part_count++] = {
-        line, 0, static_cast<uint16_t>(to - from),
-        static_cast<uint8_t>((2U << ((to - 1 - line) / kSectorBytes)) -
-                             (1U << ((from - line) / kSectorBytes)))};
-  }
-}
-
 BulkGroups& groups_of(Warp& warp, uint32_t lane) {
   if (!warp.bulk_groups[lane]) warp.bulk_groups[lane] = std::make_unique<BulkGroups>();
   return *warp.bulk_groups[lane];
@@ -189,10 +175,8 @@ void Sm::send_chunk(BulkCopy& copy, uint32_t offset, uint32_t bytes, int64_t cyc
   transaction.bulk_offset = offset;
   transaction.bulk_bytes = bytes;
   transaction.base = copy.global_address + offset;
-  const uint32_t home = home_of(transaction.base);
-  transaction.home_gpu = {home >= kHostBias ? home - kHostBias : home};
-  transaction.host_memory = home >= kHostBias;
-  range_parts(transaction, transaction.base, bytes);
+  transaction.set_home(home_of(transaction.base));
+  transaction.cover(transaction.base, bytes);
   if (!copy.load)
     std::memcpy(transaction.data.data(), copy.shared_cta->shared.data() + copy.shared_offset + offset, bytes);
   submit(transaction, cycle);

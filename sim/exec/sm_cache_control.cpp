@@ -12,7 +12,7 @@ namespace ptxwire::sim {
 
 using models::AccessKind;
 using models::kLineBytes;
-using models::kSectorBytes;
+using models::line_of;
 using ptx::Op;
 using ptx::Opcode;
 
@@ -30,8 +30,6 @@ AccessKind control_kind(Opcode opcode) {
       return AccessKind::prefetch;
   }
 }
-
-uint64_t line_of(uint64_t address) { return address & ~uint64_t{kLineBytes - 1}; }
 
 }  // namespace
 
@@ -88,17 +86,9 @@ bool Sm::cache_control(Fragment& fragment, const Op& op, uint32_t mask, int64_t 
       const int other = std::countr_zero(m);
       if (home_of(address[other]) != home) continue;
       mask &= ~(1U << other);
-      const uint64_t line = line_of(address[other]);
-      const auto begin = transaction.parts.begin();
-      const auto end = begin + transaction.part_count;
-      auto part = std::find_if(begin, end, [&](const auto& known) { return known.line == line; });
-      if (part == end) {
-        *part = {line, 0, 0, 0};
-        ++transaction.part_count;
-      }
-      part->sector_mask |= kind == AccessKind::prefetch
-                               ? static_cast<uint8_t>(1U << (address[other] % kLineBytes / kSectorBytes))
-                               : kWholeLine;
+      models::TransactionPart& part = transaction.part_of(line_of(address[other]));
+      part.sector_mask |=
+          kind == AccessKind::prefetch ? models::sectors_touched(address[other] - part.line, 1) : kWholeLine;
     }
     transaction.fills_l1 = op.modifiers.level == ptx::CacheLevel::l1 && !transaction.host_memory;
     submit(transaction, cycle);
@@ -108,14 +98,12 @@ bool Sm::cache_control(Fragment& fragment, const Op& op, uint32_t mask, int64_t 
 
 WarpTransaction& Sm::new_cache_control(Fragment& fragment, const Op& op, AccessKind kind, uint64_t address) {
   WarpTransaction& transaction = *device_.new_transaction();
-  const uint32_t home = home_of(address);
   transaction.role = WarpTransaction::Role::cache_control;
   transaction.kind = kind;
   transaction.op = &op;
   transaction.cta = fragment.warp->cta;
   transaction.warp = fragment.warp;
-  transaction.home_gpu = {home >= kHostBias ? home - kHostBias : home};
-  transaction.host_memory = home >= kHostBias;
+  transaction.set_home(home_of(address));
   transaction.l1_changes = l1_.changes();
   return transaction;
 }

@@ -17,6 +17,15 @@ namespace {
 // 2,048 calls of small functions.
 constexpr uint64_t kLocalBytes = 1U << 20, kSavedBytes = 1U << 16;
 
+/// Copies bytes within the local memory of each lane: from one frame to another.
+void move_parameter(Warp& warp, uint32_t lanes, uint32_t from, uint32_t to, uint32_t bytes) {
+  for (uint32_t m = lanes; m != 0; m &= m - 1) {
+    uint8_t* local =
+        warp.local.data() + size_t{static_cast<uint32_t>(std::countr_zero(m))} * warp.local_bytes;
+    std::memcpy(local + to, local + from, bytes);
+  }
+}
+
 }  // namespace
 
 // Where the callee's register rows begin. Lanes of a warp that are in the same function share its rows, so
@@ -124,13 +133,9 @@ bool Sm::call(Fragment& fragment, const Op& op, uint32_t mask, int64_t cycle) {
     return false;
   }
   reserve_frame(warp, frame, callee);
-  for (uint32_t m = calling; m != 0; m &= m - 1) {
-    uint8_t* local =
-        warp.local.data() + size_t{static_cast<uint32_t>(std::countr_zero(m))} * warp.local_bytes;
-    for (const ptx::ParameterCopy& copy : site.arguments)
-      std::memcpy(local + frame.local_base + copy.callee_offset,
-                  local + caller.local_base + copy.caller_offset, copy.bytes);
-  }
+  for (const ptx::ParameterCopy& copy : site.arguments)
+    move_parameter(warp, calling, caller.local_base + copy.caller_offset,
+                   frame.local_base + copy.callee_offset, copy.bytes);
   fragment.frames.push_back(frame);
   fragment.pc = callee.entry_pc;
   fragment.cycle = cycle + 1 + parameters_.branch_taken_clk;
@@ -156,13 +161,9 @@ void Sm::do_return(Fragment& fragment, uint32_t mask, int64_t cycle) {
   fragment.frames.pop_back();
   const CallFrame& caller = fragment.frames.back();
   const ptx::CallSite& site = warp.cta->program->program().calls[frame.call_site];
-  for (uint32_t m = mask; m != 0; m &= m - 1) {
-    uint8_t* local =
-        warp.local.data() + size_t{static_cast<uint32_t>(std::countr_zero(m))} * warp.local_bytes;
-    for (const ptx::ParameterCopy& copy : site.results)
-      std::memcpy(local + caller.local_base + copy.caller_offset,
-                  local + frame.local_base + copy.callee_offset, copy.bytes);
-  }
+  for (const ptx::ParameterCopy& copy : site.results)
+    move_parameter(warp, mask, frame.local_base + copy.callee_offset, caller.local_base + copy.caller_offset,
+                   copy.bytes);
   fragment.pc = frame.return_pc;
   fragment.cycle += parameters_.branch_taken_clk;
   if (staying != nullptr) schedule(*staying, fragment.cycle);

@@ -16,7 +16,6 @@ using models::AccessKind;
 using models::kLineBytes;
 using models::kSectorBytes;
 using ptx::Op;
-using ptx::Order;
 using ptx::Scope;
 
 bool Sm::access_device(Fragment& fragment, const ExecOp& exec, const Op& op, uint32_t mask,
@@ -38,11 +37,7 @@ bool Sm::access_device(Fragment& fragment, const ExecOp& exec, const Op& op, uin
   const bool contiguous = survey.contiguous;
   const bool load = exec.kind == ExecKind::load;
   const bool store = exec.kind == ExecKind::store || exec.kind == ExecKind::reduction;
-  const Order order = op.modifiers.order;
-  const bool cached = load && (order == Order::none || order == Order::weak) &&
-                      op.modifiers.cache != ptx::CacheOp::cg && op.modifiers.cache != ptx::CacheOp::cv &&
-                      first_home < kHostBias;
-  if (cached && one_home) {
+  if (load && may_read_l1(op) && first_home < kHostBias && one_home) {
     alignas(16) uint8_t data[512];
     bool hit = true;
     if (contiguous) {
@@ -66,8 +61,7 @@ bool Sm::access_device(Fragment& fragment, const ExecOp& exec, const Op& op, uin
     }
   }
   const bool remote = !one_home || first_home != device_.id().value;
-  const bool weak = order == Order::none || order == Order::weak;
-  if (device_.group().machine->untimed && weak && contiguous && mask == ~0U && !remote &&
+  if (device_.group().machine->untimed && is_weak(op) && contiguous && mask == ~0U && !remote &&
       !exec.in_poll_loop && (load || exec.kind == ExecKind::store))
     return move_at_once(fragment, exec, op, address, cycle);
   const auto lanes = static_cast<uint32_t>(std::popcount(mask));
@@ -119,7 +113,8 @@ bool Sm::access_device(Fragment& fragment, const ExecOp& exec, const Op& op, uin
 }
 
 // A whole warp's plain access to a range of local memory on a machine without time: bytes move between memory
-// and registers, with nothing on the way.
+// and registers, with nothing on the way. All other local accesses of such a machine are answered inside
+// submit(), so that none of them is overtaken.
 bool Sm::move_at_once(Fragment& fragment, const ExecOp& exec, const Op& op, const uint64_t* address,
                       int64_t cycle) {
   const uint32_t lane_bytes = type_bytes(op.modifiers.type) * op.modifiers.vector;
@@ -159,8 +154,7 @@ void Sm::access_home(Fragment& fragment, const ExecOp& exec, const Op& op, uint3
   transaction.row_base = fragment.frames.back().row_base;
   transaction.wakes_fragment = blocking;
   transaction.base = address[std::countr_zero(mask)];
-  transaction.home_gpu = {home >= kHostBias ? home - kHostBias : home};
-  transaction.host_memory = home >= kHostBias;
+  transaction.set_home(home);
   if (space == nullptr || !build_parts(transaction, address)) {
     stop_unmapped(fragment, mask, address, lane_bytes);
     device_.recycle(&transaction);
@@ -175,11 +169,8 @@ void Sm::access_home(Fragment& fragment, const ExecOp& exec, const Op& op, uint3
   transaction.l2_prefetch_bytes = op.modifiers.l2_prefetch_bytes;
   transaction.l2_hint = modifier_hint(op.modifiers);
   if (op.modifiers.cache_hint) transaction.l2_hint = policy_hint(uniform_source(fragment, op.src[5], mask));
-  const Order order = op.modifiers.order;
-  transaction.fills_l1 = load && l1_.present() && (order == Order::none || order == Order::weak) &&
-                         op.modifiers.l1 != ptx::EvictPriority::no_allocate &&
-                         op.modifiers.cache != ptx::CacheOp::cg && op.modifiers.cache != ptx::CacheOp::cv &&
-                         !transaction.host_memory;
+  transaction.fills_l1 = load && l1_.present() && may_read_l1(op) &&
+                         op.modifiers.l1 != ptx::EvictPriority::no_allocate && !transaction.host_memory;
   transaction.invalidates_l1 = acquires(op) && op.modifiers.scope != Scope::cta;
   transaction.poll = load && exec.in_poll_loop && !transaction.remote() && !transaction.host_memory;
   if (transaction.host_memory) fragment.poll.remote = true;
@@ -210,11 +201,9 @@ void Sm::access_home(Fragment& fragment, const ExecOp& exec, const Op& op, uint3
     transaction.window_bytes = static_cast<uint32_t>(std::popcount(mask)) * lane_bytes;
     (transaction.remote() || transaction.host_memory ? remote_store_bytes_ : local_store_bytes_) +=
         transaction.window_bytes;
-    uint32_t sectors = 0;
-    for (uint32_t p = 0; p < transaction.part_count; ++p)
-      sectors += static_cast<uint32_t>(std::popcount(transaction.parts[p].sector_mask));
-    store_port_free_ = std::max(store_port_free_, static_cast<double>(cycle)) +
-                       sectors * kSectorBytes / parameters_.store_port_bytes_per_clk;
+    store_port_free_ =
+        std::max(store_port_free_, static_cast<double>(cycle)) +
+        transaction.sectors(transaction.part_count) * kSectorBytes / parameters_.store_port_bytes_per_clk;
     cycle = static_cast<int64_t>(store_port_free_);
   } else {
     outstanding_lines_ += transaction.part_count;
@@ -247,48 +236,32 @@ void Sm::submit(WarpTransaction& transaction, int64_t cycle) {
 bool Sm::build_parts(WarpTransaction& transaction, const uint64_t* addresses_of_lanes) const {
   const uint32_t mask = transaction.mask;
   const uint32_t lane_bytes = transaction.lane_bytes;
-  const uint32_t home =
-      transaction.host_memory ? transaction.home_gpu.value + kHostBias : transaction.home_gpu.value;
-  const MemorySpace& space = *device_.group().space(home);
+  const MemorySpace& space = *device_.group().space(transaction.home());
   const auto first = static_cast<uint32_t>(std::countr_zero(mask));
   const auto lanes = static_cast<uint32_t>(std::popcount(mask));
-  transaction.part_count = 0;
   transaction.contiguous = is_contiguous(mask, addresses_of_lanes, lane_bytes);
   if (transaction.contiguous) {
     const uint64_t begin = transaction.base;
-    const uint64_t end = begin + uint64_t{lanes} * lane_bytes;
-    if (space.resolve(begin, end - begin) == nullptr) return false;
-    for (uint64_t line = begin & ~uint64_t{kLineBytes - 1}; line < end; line += kLineBytes) {
-      models::TransactionPart& part = transaction.parts[transaction.part_count++];
-      const uint64_t from = std::max(begin, line);
-      const uint64_t to = std::min(end, line + kLineBytes);
-      part.line = line;
-      part.bytes = static_cast<uint16_t>(to - from);
-      part.sector_mask = static_cast<uint8_t>((2U << ((to - 1 - line) / kSectorBytes)) -
-                                              (1U << ((from - line) / kSectorBytes)));
-      const auto low = first + static_cast<uint32_t>((from - begin) / lane_bytes);
-      const auto high = first + static_cast<uint32_t>((to - begin) / lane_bytes);
-      part.lane_mask = static_cast<uint32_t>((1ULL << high) - (1ULL << low));
+    const uint64_t bytes = uint64_t{lanes} * lane_bytes;
+    if (space.resolve(begin, bytes) == nullptr) return false;
+    transaction.cover(begin, bytes);
+    uint32_t low = first;
+    for (uint32_t p = 0; p < transaction.part_count; ++p) {
+      const uint32_t high = low + transaction.parts[p].bytes / lane_bytes;
+      transaction.parts[p].lane_mask = static_cast<uint32_t>((1ULL << high) - (1ULL << low));
+      low = high;
     }
     return true;
   }
+  transaction.part_count = 0;
   for (uint32_t m = mask; m != 0; m &= m - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(m));
     const uint64_t address = addresses_of_lanes[lane];
     if (space.resolve(address, lane_bytes) == nullptr) return false;
-    const uint64_t line = address & ~uint64_t{kLineBytes - 1};
-    uint32_t p = transaction.part_count;
-    while (p != 0 && transaction.parts[p - 1].line != line) --p;
-    if (p == 0) {
-      p = ++transaction.part_count;
-      transaction.parts[p - 1] = {line, 0, 0, 0};
-    }
-    models::TransactionPart& part = transaction.parts[p - 1];
+    models::TransactionPart& part = transaction.part_of(models::line_of(address));
     part.lane_mask |= 1U << lane;
     part.bytes = static_cast<uint16_t>(std::min<uint32_t>(part.bytes + lane_bytes, kLineBytes));
-    const uint64_t offset = address - line;
-    part.sector_mask |= static_cast<uint8_t>((2U << ((offset + lane_bytes - 1) / kSectorBytes)) -
-                                             (1U << (offset / kSectorBytes)));
+    part.sector_mask |= models::sectors_touched(address - part.line, lane_bytes);
   }
   return true;
 }

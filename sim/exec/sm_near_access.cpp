@@ -19,18 +19,10 @@ namespace {
 
 // Passes over the 32 four-byte banks that the access needs; lanes reading the same word share one.
 uint32_t bank_wavefronts(const uint64_t* address, uint32_t mask, uint32_t lane_bytes) {
-  const int first = std::countr_zero(mask);
-  bool sequential = is_run(mask);
-  bool uniform = true;
-  for (uint32_t m = mask; m != 0; m &= m - 1) {
-    const int lane = std::countr_zero(m);
-    sequential =
-        sequential && address[lane] == address[first] + static_cast<uint64_t>(lane - first) * lane_bytes;
-    uniform = uniform && address[lane] == address[first];
-  }
-  if (uniform) return 1;
+  const LaneSurvey survey = survey_lanes(mask, address, lane_bytes);
+  if (survey.different == 0) return 1;
   const auto lanes = static_cast<uint32_t>(std::popcount(mask));
-  if (sequential) return std::max(1U, (lanes * lane_bytes + 127) / 128);
+  if (survey.contiguous) return std::max(1U, (lanes * lane_bytes + 127) / 128);
   uint32_t passes = 0;
   const uint32_t group =
       32 / std::max(1U, lane_bytes / 4);  // 8 B accesses go by half warps, 16 B by quarters

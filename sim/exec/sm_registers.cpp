@@ -56,9 +56,7 @@ const std::vector<Slot>* vector_atomic_operands(const ptx::Program& program, con
   return atomic && op.modifiers.vector > 1 ? &program.operand_lists[op.operand_list] : nullptr;
 }
 
-}  // namespace
-
-namespace {
+bool is_row(const Slot& slot) { return slot.kind == Slot::Kind::reg && slot.rows < 2; }
 
 using Quad [[gnu::vector_size(16)]] = uint32_t;
 
@@ -102,7 +100,6 @@ void Sm::gather_operands(const Fragment& fragment, const Op& op, uint32_t first_
   const Slot* sources = &op.src[first_source];
   if (const auto* list = vector_atomic_operands(fragment.warp->cta->program->program(), op))
     sources = list->data() + list->size() - op.modifiers.vector;
-  const auto is_row = [](const Slot& slot) { return slot.kind == Slot::Kind::reg && slot.rows < 2; };
   if (op.modifiers.vector == 4 && element == 4 && lane_bytes == 16 &&
       std::all_of(sources, sources + 4, is_row)) {
     const uint32_t* rows[4];
@@ -176,7 +173,6 @@ void Sm::scatter(Warp& warp, uint32_t row_base, const Op& op, uint32_t mask, uin
   const uint32_t element = type_bytes(type);
   const auto* list = vector_atomic_operands(warp.cta->program->program(), op);
   const Slot* destinations = list != nullptr ? list->data() : op.dst.data();
-  const auto is_row = [](const Slot& slot) { return slot.kind == Slot::Kind::reg && slot.rows < 2; };
   if (op.modifiers.vector == 4 && element == 4 && lane_bytes == 16 && mask == ~0U &&
       std::all_of(destinations, destinations + 4, is_row)) {
     uint32_t* rows[4];

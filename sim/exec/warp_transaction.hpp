@@ -6,6 +6,7 @@
 
 #include "models/base/transaction.hpp"
 #include "ptx_frontend/program.hpp"
+#include "sim/memory/address_map.hpp"
 
 namespace ptxwire::sim {
 
@@ -18,6 +19,7 @@ struct WarpTransaction final : models::Transaction {
   /// cache_control: prefetch, discard, applypriority; nobody waits for it.
   enum class Role : uint8_t { lanes, bulk, async_copy, cache_control };
   static constexpr uint32_t kDataBytes = 1024;
+  static constexpr uint32_t kKeptSectors = 16;  ///< for L1, behind the 512 bytes of the lanes
 
   Role role = Role::lanes;
   bool contiguous = false;      ///< the lanes of `mask` form one run and their bytes one range from `base`
@@ -48,6 +50,13 @@ struct WarpTransaction final : models::Transaction {
   alignas(64) std::array<uint8_t, kDataBytes> data{};  ///< lanes: lane * lane_bytes; bulk: bytes in order
   alignas(16) std::array<uint8_t, 512> second{};       ///< cas: new value, per lane; cp.async: shared
                                                        ///< offsets, from 128 on the bytes to keep
+
+  /// `home` as home_of() says.
+  void set_home(uint32_t home) {
+    host_memory = home >= kHostBias;
+    home_gpu = {host_memory ? home - kHostBias : home};
+  }
+  [[nodiscard]] uint32_t home() const { return host_memory ? home_gpu.value + kHostBias : home_gpu.value; }
 };
 
 }  // namespace ptxwire::sim
