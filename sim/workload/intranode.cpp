@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 
-#include "ptx_frontend/frontend.hpp"
 #include "sim/workload/handle.hpp"
+#include "sim/workload/run_parts.hpp"
 #include "support/data_path.hpp"
 
 namespace ptxwire::sim {
@@ -124,11 +124,9 @@ Expected<void> IntranodeNode::load_programs() {
         module = number;
         return {};
       }
-    auto program = ptx::load_program({path});
+    const auto program = load_on(cluster_, path);
     if (!program) return program.error();
-    auto number = cluster_.load(std::make_shared<const ptx::Program>(std::move(*program)));
-    if (!number) return number.error();
-    loaded.emplace_back(path, module = *number);
+    loaded.emplace_back(path, module = program->module);
     return {};
   };
   const std::array<std::pair<const std::string*, uint32_t*>, 5> files = {

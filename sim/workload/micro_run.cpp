@@ -5,9 +5,9 @@
 #include <filesystem>
 #include <sstream>
 
-#include "ptx_frontend/frontend.hpp"
 #include "sim/workload/micro_memory.hpp"
 #include "sim/workload/micro_result.hpp"
+#include "sim/workload/run_parts.hpp"
 #include "support/data_path.hpp"
 
 namespace ptxwire::sim {
@@ -136,12 +136,10 @@ class MicroRun {
   Expected<void> load() {
     const auto path = micro_program_path(scenario_);
     if (!path) return path.error();
-    auto program = ptx::load_program({*path});
-    if (!program) return program.error();
-    program_ = std::make_shared<const ptx::Program>(std::move(*program));
-    auto module = cluster_.load(program_);
-    if (!module) return module.error();
-    module_ = *module;
+    auto loaded = load_on(cluster_, *path);
+    if (!loaded) return loaded.error();
+    program_ = std::move(loaded->program);
+    module_ = loaded->module;
     return {};
   }
 
@@ -298,18 +296,12 @@ Expected<ScenarioResult> run_micro(const Scenario& scenario, const models::Machi
   if (!cluster) return cluster.error();
   MicroRun micro(scenario, **cluster);
   if (const auto prepared = micro.prepare(); !prepared) return prepared.error();
-  RunLimits limits;
-  limits.max_time = options.max_time;
-  limits.threads = options.threads;
-  limits.park_polls = options.park_polls;
-  limits.progress = options.progress;
-  if (const auto done = micro.run(limits); !done) return done.error();
+  if (const auto done = micro.run(run_limits(options)); !done) return done.error();
   auto result = micro.result();
   if (!result || !options.check_results) return result;
   auto mismatch = micro.mismatch();
   if (!mismatch) return mismatch.error();
-  result->result = mismatch->empty() ? ResultState::correct : ResultState::wrong;
-  result->first_mismatch = std::move(*mismatch);
+  judge(*result, *std::move(mismatch));
   return result;
 }
 

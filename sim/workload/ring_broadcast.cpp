@@ -6,8 +6,8 @@
 #include <numeric>
 #include <sstream>
 
-#include "ptx_frontend/frontend.hpp"
 #include "sim/workload/kernel_arguments.hpp"
+#include "sim/workload/run_parts.hpp"
 #include "sim/workload/test_data.hpp"
 #include "support/data_path.hpp"
 
@@ -110,11 +110,9 @@ class BroadcastRing {
 Expected<void> BroadcastRing::load() {
   const auto path = ring_broadcast_program_path(scenario_);
   if (!path) return path.error();
-  auto program = ptx::load_program({*path});
-  if (!program) return program.error();
-  auto module = cluster_.load(std::make_shared<const ptx::Program>(*std::move(program)));
-  if (!module) return module.error();
-  module_ = *module;
+  const auto loaded = load_on(cluster_, *path);
+  if (!loaded) return loaded.error();
+  module_ = loaded->module;
   return {};
 }
 
@@ -241,27 +239,6 @@ Expected<std::string> BroadcastRing::mismatch() const {
   return std::string();
 }
 
-/// Input, output and FIFO must fit the memory of one GPU.
-Expected<void> check_size(const Scenario& s, const models::Machine& machine) {
-  const uint64_t bytes = 2 * s.bytes + kInputSlack + s.ring_channels * s.fifo_steps * s.chunk_bytes;
-  if (bytes <= machine.hbm.bytes) return {};
-  return Error{.message = "'bytes' is " + std::to_string(s.bytes) + ": buffers of " + std::to_string(bytes) +
-                          " bytes do not fit the " + std::to_string(machine.hbm.bytes) +
-                          " bytes of a GPU of '" + machine.name + "'",
-               .path = s.path};
-}
-
-KernelTime kernel_time(const RunReport& report, const std::vector<LaunchId>& launches) {
-  KernelTime time{.role = "broadcast"};
-  for (const LaunchReport& launch : report.launches) {
-    if (std::find(launches.begin(), launches.end(), launch.id) == launches.end()) continue;
-    const double us = (launch.finished - launch.started).us();
-    if (launch.gpu == GpuId{0}) time.rank0_us = us;
-    time.max_us = std::max(time.max_us, us);
-  }
-  return time;
-}
-
 void fill_figures(ScenarioResult& result, const Scenario& s, const models::Machine& machine,
                   const BroadcastRing& ring, RunReport report) {
   const uint32_t warm_up = s.iterations / 2;
@@ -331,19 +308,17 @@ Expected<std::string> ring_broadcast_program_path(const Scenario& s) {
 
 Expected<ScenarioResult> run_ring_broadcast(const Scenario& scenario, const models::Machine& machine,
                                             const RunOptions& options) {
-  if (const auto fits = check_size(scenario, machine); !fits) return fits.error();
+  const uint64_t bytes =
+      2 * scenario.bytes + kInputSlack + scenario.ring_channels * scenario.fifo_steps * scenario.chunk_bytes;
+  const std::string what = "'bytes' is " + std::to_string(scenario.bytes) + ": buffers";
+  if (const auto fits = check_fits_gpu(scenario, machine, bytes, what); !fits) return fits.error();
   auto cluster = Cluster::create(machine, scenario.ranks);
   if (!cluster) return cluster.error();
   const auto ring = BroadcastRing::create(**cluster, scenario);
   if (!ring) return ring.error();
   for (uint32_t iteration = 0; iteration < scenario.iterations; ++iteration)
     if (const auto enqueued = (*ring)->enqueue(iteration); !enqueued) return enqueued.error();
-  RunLimits limits;
-  limits.max_time = options.max_time;
-  limits.threads = options.threads;
-  limits.park_polls = options.park_polls;
-  limits.progress = options.progress;
-  auto report = (*cluster)->run(limits);
+  auto report = (*cluster)->run(run_limits(options));
   if (!report) return report.error();
 
   ScenarioResult result;
@@ -351,8 +326,7 @@ Expected<ScenarioResult> run_ring_broadcast(const Scenario& scenario, const mode
   if (options.check_results) {
     auto mismatch = (*ring)->mismatch();
     if (!mismatch) return mismatch.error();
-    result.result = mismatch->empty() ? ResultState::correct : ResultState::wrong;
-    result.first_mismatch = *std::move(mismatch);
+    judge(result, *std::move(mismatch));
   }
   return result;
 }

@@ -10,6 +10,7 @@
 #include "sim/workload/intranode.hpp"
 #include "sim/workload/micro_run.hpp"
 #include "sim/workload/ring_broadcast.hpp"
+#include "sim/workload/run_parts.hpp"
 #include "support/data_path.hpp"
 
 namespace ptxwire::sim {
@@ -48,16 +49,6 @@ Expected<models::Machine> load_scenario_machine(const Scenario& scenario, const 
   return machine;
 }
 
-/// Before anything is generated: rows that came in and went out must lie in the memory of a GPU.
-Expected<void> check_size(const Scenario& s, const models::Machine& machine) {
-  const uint64_t bytes = 2 * uint64_t{s.tokens} * s.row_bytes();
-  if (bytes <= machine.hbm.bytes) return {};
-  return Error{.message = "'tokens' is " + std::to_string(s.tokens) + ": input and output of " +
-                          std::to_string(bytes) + " bytes do not fit the " +
-                          std::to_string(machine.hbm.bytes) + " bytes of a GPU of '" + machine.name + "'",
-               .path = s.path};
-}
-
 double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
@@ -86,20 +77,6 @@ double bound_us(const Routing& routing, const Scenario& s, const models::Machine
   }
   const double rate = machine.nvlink.links_per_gpu * machine.nvlink.link_bytes_per_second;
   return static_cast<double>(busiest_rows * s.row_bytes()) / rate * 1e6;
-}
-
-/// Duration of one launch of the timed call on rank 0 and on the slowest rank.
-KernelTime kernel_time(const RunReport& report, const std::vector<LaunchId>& launches) {
-  KernelTime time;
-  for (size_t rank = 0; rank < launches.size(); ++rank)
-    for (const LaunchReport& launch : report.launches)
-      if (launch.id == launches[rank]) {
-        const double us = (launch.finished - launch.started).us();
-        time.role = launch.role;
-        if (rank == 0) time.rank0_us = us;
-        time.max_us = std::max(time.max_us, us);
-      }
-  return time;
 }
 
 struct TimedRun {
@@ -167,6 +144,44 @@ void fill_times(ScenarioResult& result, const IntranodeNode& node, TimedRun time
   result.timed = std::move(timed.report);
 }
 
+Expected<ScenarioResult> run_intranode(const Scenario& scenario, const models::Machine& machine,
+                                       const RunOptions& options) {
+  // Rows that came in and went out.
+  const uint64_t bytes = 2 * uint64_t{scenario.tokens} * scenario.row_bytes();
+  const std::string what = "'tokens' is " + std::to_string(scenario.tokens) + ": input and output";
+  if (const auto fits = check_fits_gpu(scenario, machine, bytes, what); !fits) return fits.error();
+  auto cluster = Cluster::create(machine, scenario.ranks);
+  if (!cluster) return cluster.error();
+  const Routing routing(routing_shape(scenario));
+  const TestData data(scenario.seed);
+  auto node = IntranodeNode::create(**cluster, scenario, routing, data);
+  if (!node) return node.error();
+  auto timed = run_calls(**node, run_limits(options));
+  if (!timed) return timed.error();
+
+  ScenarioResult result;
+  fill_times(result, **node, std::move(*timed));
+  if (options.check_results) {
+    auto mismatch = scenario.kernel == KernelFamily::intranode_dispatch ? check_dispatch(**node, data)
+                                                                        : check_combine(**node, data);
+    if (!mismatch) return mismatch.error();
+    judge(result, *std::move(mismatch));
+  }
+  return result;
+}
+
+Expected<ScenarioResult> run_family(const Scenario& scenario, const models::Machine& machine,
+                                    const RunOptions& options) {
+  switch (scenario.kernel) {
+    case KernelFamily::micro:
+      return run_micro(scenario, machine, options);
+    case KernelFamily::ring_broadcast:
+      return run_ring_broadcast(scenario, machine, options);
+    default:
+      return run_intranode(scenario, machine, options);
+  }
+}
+
 }  // namespace
 
 std::string_view result_state_name(ResultState state) {
@@ -186,42 +201,8 @@ Expected<ScenarioResult> run_scenario(const Scenario& scenario, const RunOptions
   if (const auto valid = validate(scenario); !valid) return valid.error();
   const auto machine = load_scenario_machine(scenario, options);
   if (!machine) return machine.error();
-  if (scenario.kernel == KernelFamily::micro) {
-    auto result = run_micro(scenario, *machine, options);
-    if (result) result->wall_s = seconds_since(begin);
-    return result;
-  }
-  if (scenario.kernel == KernelFamily::ring_broadcast) {
-    auto result = run_ring_broadcast(scenario, *machine, options);
-    if (result) result->wall_s = seconds_since(begin);
-    return result;
-  }
-  if (const auto fits = check_size(scenario, *machine); !fits) return fits.error();
-  auto cluster = Cluster::create(*machine, scenario.ranks);
-  if (!cluster) return cluster.error();
-  const Routing routing(routing_shape(scenario));
-  const TestData data(scenario.seed);
-  auto node = IntranodeNode::create(**cluster, scenario, routing, data);
-  if (!node) return node.error();
-
-  RunLimits limits;
-  limits.max_time = options.max_time;
-  limits.threads = options.threads;
-  limits.park_polls = options.park_polls;
-  limits.progress = options.progress;
-  auto timed = run_calls(**node, limits);
-  if (!timed) return timed.error();
-
-  ScenarioResult result;
-  fill_times(result, **node, std::move(*timed));
-  if (options.check_results) {
-    auto mismatch = scenario.kernel == KernelFamily::intranode_dispatch ? check_dispatch(**node, data)
-                                                                        : check_combine(**node, data);
-    if (!mismatch) return mismatch.error();
-    result.result = mismatch->empty() ? ResultState::correct : ResultState::wrong;
-    result.first_mismatch = std::move(*mismatch);
-  }
-  result.wall_s = seconds_since(begin);
+  auto result = run_family(scenario, *machine, options);
+  if (result) result->wall_s = seconds_since(begin);
   return result;
 }
 
@@ -242,17 +223,12 @@ Expected<std::vector<std::string>> scenario_inputs(const Scenario& scenario) {
     file = base ? (std::filesystem::path(file).parent_path() / *base).string() : "";
   }
   add(machine->topology);
-  if (scenario.kernel == KernelFamily::micro) {
-    const auto program = micro_program_path(scenario);
+  const bool micro = scenario.kernel == KernelFamily::micro;
+  if (micro || scenario.kernel == KernelFamily::ring_broadcast) {
+    const auto program = micro ? micro_program_path(scenario) : ring_broadcast_program_path(scenario);
     if (!program) return program.error();
     add(*program);
-    add(scenario.path);  // buffers, launches and checksum are not among the settings
-    return paths;
-  }
-  if (scenario.kernel == KernelFamily::ring_broadcast) {
-    const auto program = ring_broadcast_program_path(scenario);
-    if (!program) return program.error();
-    add(*program);
+    if (micro) add(scenario.path);  // buffers, launches and checksum are not among the settings
     return paths;
   }
   const auto programs = scenario_programs(scenario);

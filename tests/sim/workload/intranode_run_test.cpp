@@ -64,6 +64,16 @@ TEST_CASE("intranode: dispatch and combine are exact on 2, 4 and 8 ranks in both
   CHECK(result.bound_us < result.time_us);
 }
 
+TEST_CASE("intranode: the machine without time computes the same", "[sim]") {
+  RunOptions options{.threads = 1};
+  options.untimed = true;
+  const auto result = run_scenario(
+      small(GENERATE(kDispatch, kCombine), GENERATE(KernelRevision::a, KernelRevision::d), 4), options);
+  REQUIRE(result);
+  INFO(result->first_mismatch);
+  CHECK(result->result == ResultState::correct);
+}
+
 TEST_CASE("intranode: notify and layout on the GPUs give the same results as the host's tables", "[sim]") {
   Scenario scenario = small(kDispatch, GENERATE(KernelRevision::a, KernelRevision::d), 4);
   scenario.notify = NotifyMode::full;

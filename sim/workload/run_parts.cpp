@@ -1,0 +1,54 @@
+#include "sim/workload/run_parts.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "ptx_frontend/frontend.hpp"
+
+namespace ptxwire::sim {
+
+RunLimits run_limits(const RunOptions& options) {
+  RunLimits limits;
+  limits.max_time = options.max_time;
+  limits.threads = options.threads;
+  limits.park_polls = options.park_polls;
+  limits.progress = options.progress;
+  return limits;
+}
+
+Expected<void> check_fits_gpu(const Scenario& scenario, const models::Machine& machine, uint64_t bytes,
+                              const std::string& what) {
+  if (bytes <= machine.hbm.bytes) return {};
+  return Error{.message = what + " of " + std::to_string(bytes) + " bytes do not fit the " +
+                          std::to_string(machine.hbm.bytes) + " bytes of a GPU of '" + machine.name + "'",
+               .path = scenario.path};
+}
+
+Expected<LoadedProgram> load_on(Cluster& cluster, const std::string& path) {
+  auto program = ptx::load_program({path});
+  if (!program) return program.error();
+  LoadedProgram loaded{.program = std::make_shared<const ptx::Program>(*std::move(program))};
+  const auto module = cluster.load(loaded.program);
+  if (!module) return module.error();
+  loaded.module = *module;
+  return loaded;
+}
+
+KernelTime kernel_time(const RunReport& report, const std::vector<LaunchId>& launches) {
+  KernelTime time;
+  for (const LaunchReport& launch : report.launches) {
+    if (std::find(launches.begin(), launches.end(), launch.id) == launches.end()) continue;
+    const double us = (launch.finished - launch.started).us();
+    time.role = launch.role;
+    if (launch.gpu == GpuId{0}) time.rank0_us = us;
+    time.max_us = std::max(time.max_us, us);
+  }
+  return time;
+}
+
+void judge(ScenarioResult& result, std::string mismatch) {
+  result.result = mismatch.empty() ? ResultState::correct : ResultState::wrong;
+  result.first_mismatch = std::move(mismatch);
+}
+
+}  // namespace ptxwire::sim

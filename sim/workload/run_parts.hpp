@@ -1,0 +1,33 @@
+// What the runs of all kernel families share.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "models/machines/machine.hpp"
+#include "sim/workload/run.hpp"
+
+namespace ptxwire::sim {
+
+RunLimits run_limits(const RunOptions& options);
+
+/// Before anything is allocated: `bytes` must fit the memory of one GPU. `what` says which setting asks for
+/// them: "'tokens' is 5: input and output".
+Expected<void> check_fits_gpu(const Scenario& scenario, const models::Machine& machine, uint64_t bytes,
+                              const std::string& what);
+
+struct LoadedProgram {
+  std::shared_ptr<const ptx::Program> program;
+  uint32_t module = 0;
+};
+/// One PTX file on all GPUs of the cluster.
+Expected<LoadedProgram> load_on(Cluster& cluster, const std::string& path);
+
+/// Duration of one kernel, launched on every rank: on rank 0, which has GPU 0, and on the slowest.
+KernelTime kernel_time(const RunReport& report, const std::vector<LaunchId>& launches);
+
+/// The outcome of a check: `mismatch` is empty or the first thing that is not as it must be.
+void judge(ScenarioResult& result, std::string mismatch);
+
+}  // namespace ptxwire::sim
