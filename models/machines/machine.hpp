@@ -47,13 +47,17 @@ struct OperationTiming {
 struct SmParameters {
   uint32_t count = 132;
   uint32_t gpcs = 8;
+  /// SMs of each GPC that is stated; 0: as many as it takes. Which GPCs have lost TPCs differs per die.
+  std::array<uint32_t, 8> gpc_sms{};
   double clock_hz = 1.755e9;
   uint32_t schedulers = 4;
   uint32_t max_warps = 64, max_threads = 2048, max_ctas = 32;
+  uint32_t barriers = 64;  ///< hardware barriers of all resident CTAs together
   uint32_t registers = 65536;
   uint32_t register_allocation_unit = 256;  ///< registers per warp are rounded up to it
   uint32_t shared_bytes = 233472;           ///< per SM
   uint32_t shared_reserved_per_cta_bytes = 1024;
+  uint32_t shared_allocation_unit_bytes = 128;
   uint32_t max_shared_per_cta_bytes = 232448;
   std::array<OperationTiming, static_cast<size_t>(OperationClass::count)> timing{};
   uint32_t branch_taken_clk = 12;  ///< extra cycles of a taken branch

@@ -54,6 +54,20 @@ Parameter timing_row(std::string key, unsigned index, Limits limits) {
       }};
 }
 
+Parameter gpc_row(unsigned gpc) {
+  return {"sm.gpc_sms." + std::to_string(gpc),
+          Dimension::count,
+          1,
+          0,
+          64,
+          true,
+          gpc,
+          [](const Machine& machine, unsigned i) { return static_cast<double>(machine.sm.gpc_sms[i]); },
+          [](Machine& machine, unsigned i, double value) {
+            machine.sm.gpc_sms[i] = static_cast<uint32_t>(value);
+          }};
+}
+
 Parameter gpus_row() {
   return {"node.gpus",
           Dimension::count,
@@ -73,15 +87,18 @@ void add_sm(std::vector<Parameter>& table) {
   auto add = [&](Parameter parameter) { table.push_back(std::move(parameter)); };
   add(row<kSm, &P::count>("sm.count", count, {1, 1024}));
   add(row<kSm, &P::gpcs>("sm.gpcs", count, {1, 64}));
+  for (unsigned gpc = 0; gpc < SmParameters{}.gpc_sms.size(); ++gpc) add(gpc_row(gpc));
   add(row<kSm, &P::clock_hz>("sm.clock_hz", frequency, {1e6, 1e10}));
   add(row<kSm, &P::schedulers>("sm.schedulers", count, {1, 16}));
   add(row<kSm, &P::max_warps>("sm.max_warps", count, {1, 128}));
   add(row<kSm, &P::max_threads>("sm.max_threads", count, {32, 4096}));
   add(row<kSm, &P::max_ctas>("sm.max_ctas", count, {1, 64}));
+  add(row<kSm, &P::barriers>("sm.barriers", count, {1, 4096}));
   add(row<kSm, &P::registers>("sm.registers", count, {1024, 1 << 20}));
   add(row<kSm, &P::register_allocation_unit>("sm.register_allocation_unit", count, {1, 4096}));
   add(row<kSm, &P::shared_bytes>("sm.shared_bytes", bytes, {0, 1 << 24}));
   add(row<kSm, &P::shared_reserved_per_cta_bytes>("sm.shared_reserved_per_cta_bytes", bytes, {0, 1 << 16}));
+  add(row<kSm, &P::shared_allocation_unit_bytes>("sm.shared_allocation_unit_bytes", bytes, {1, 1 << 16}));
   add(row<kSm, &P::max_shared_per_cta_bytes>("sm.max_shared_per_cta_bytes", bytes, {0, 1 << 24}));
   add(row<kSm, &P::branch_taken_clk>("sm.branch_taken_clk", cycles, {0, 1000}));
   add(row<kSm, &P::shared_latency_clk>("sm.shared_latency_clk", cycles, {0, 10000}));

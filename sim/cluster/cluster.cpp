@@ -242,8 +242,7 @@ Expected<LaunchId> ClusterImplementation::launch(StreamId stream, LaunchConfig c
   launch.parameters = std::move(config.parameters);
   launch.parameters.resize(entry.parameter_bytes);
   launch.constants = launch.program->constants(dynamic_shared_offset(entry));
-  launch.shared_bytes = launch_shared_bytes(entry, config.dynamic_shared_bytes);
-  launch.registers_per_thread = launch_registers(entry);
+  launch.footprint = launch_footprint(*module.program, entry, config);
   launch.ctas = config.grid.count();
   if (config.cooperative) {
     Expected<uint64_t> workspace = memories_[gpu]->allocate(64, "cooperative grid workspace", 256);

@@ -39,10 +39,11 @@ struct LaunchConfig {
   Dim3 grid, block;
   uint32_t cluster = 1;  ///< CTAs per cluster, along x
   uint32_t dynamic_shared_bytes = 0;
-  bool cooperative = false;         ///< refused if not all CTAs can be resident at once
-  int priority = 0;                 ///< smaller is more urgent, as in CUDA
-  std::vector<uint8_t> parameters;  ///< raw parameter block, laid out as ProgramFunction::parameters
-  std::string role;                 ///< name for reports, e.g. "dispatch"; never read by any model
+  uint32_t registers_per_thread = 0;  ///< that decide occupancy; 0: the front end's estimate
+  bool cooperative = false;           ///< refused if not all CTAs can be resident at once
+  int priority = 0;                   ///< smaller is more urgent, as in CUDA; 0: that of the stream
+  std::vector<uint8_t> parameters;    ///< raw parameter block, laid out as ProgramFunction::parameters
+  std::string role;                   ///< name for reports, e.g. "dispatch"; never read by any model
 };
 
 using StreamId = uint32_t;

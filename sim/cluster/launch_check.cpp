@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "sim/exec/device.hpp"
+#include "models/gpu/sm_partition.hpp"
 #include "support/nearest.hpp"
 
 namespace ptxwire::sim {
@@ -22,18 +22,34 @@ Error unknown_kernel(const ptx::Program& program, const std::string& name) {
                                           : fmt::format("did you mean '{}'?", nearest->name)};
 }
 
-/// TPC t lies in GPC t mod gpcs (Device::place_one).
-uint32_t sms_of_gpc(const models::SmParameters& sm, uint32_t gpc) {
-  uint32_t sms = 0;
-  for (uint32_t tpc = gpc; 2 * tpc < sm.count; tpc += sm.gpcs) sms += std::min(2U, sm.count - 2 * tpc);
-  return sms;
+constexpr uint32_t kBarriersPerCta = 16;
+constexpr uint32_t kMaxRegisters = 255;
+
+/// Hardware barriers that a function takes: up to the highest number it names, all if a number is computed.
+uint32_t barriers_of(const ptx::Program& program, const ptx::ProgramFunction& function) {
+  uint32_t barriers = 0;
+  for (uint32_t pc = function.entry_pc; pc < function.end_pc; ++pc) {
+    const ptx::Op& op = program.code[pc];
+    if (op.opcode != ptx::Opcode::bar) continue;
+    uint64_t number = 0;
+    if (op.src[0].kind == ptx::Slot::Kind::constant) {
+      number = program.constants[op.src[0].index].value;
+    } else if (op.src[0].present()) {
+      return kBarriersPerCta;
+    }
+    barriers = std::max(barriers, static_cast<uint32_t>(std::min<uint64_t>(number + 1, kBarriersPerCta)));
+  }
+  return barriers;
+}
+
+bool calls_functions(const ptx::Program& program, const ptx::ProgramFunction& function) {
+  return std::any_of(program.code.begin() + function.entry_pc, program.code.begin() + function.end_pc,
+                     [&](const ptx::Op& op) {
+                       return op.opcode == ptx::Opcode::call && program.calls[op.target].intrinsic.empty();
+                     });
 }
 
 }  // namespace
-
-uint32_t launch_registers(const ptx::ProgramFunction& entry) {
-  return entry.registers_per_thread == 0 ? 32 : entry.registers_per_thread;
-}
 
 uint32_t dynamic_shared_offset(const ptx::ProgramFunction& entry) {
   const uint32_t align = std::max(entry.shared_align, 16U);
@@ -44,14 +60,20 @@ uint64_t launch_shared_bytes(const ptx::ProgramFunction& entry, uint64_t dynamic
   return dynamic_bytes == 0 ? entry.static_shared_bytes : dynamic_shared_offset(entry) + dynamic_bytes;
 }
 
-uint64_t resident_ctas(const models::SmParameters& sm, uint32_t per_sm, uint32_t cluster) {
-  if (cluster <= 1) return uint64_t{per_sm} * sm.count;
-  uint64_t ctas = 0;
-  for (uint32_t gpc = 0; gpc < sm.gpcs; ++gpc) {
-    const uint32_t sms = sms_of_gpc(sm, gpc);
-    if (sms >= cluster) ctas += uint64_t{sms} * per_sm / cluster * cluster;
-  }
-  return ctas;
+models::CtaFootprint launch_footprint(const ptx::Program& program, const ptx::ProgramFunction& entry,
+                                      const LaunchConfig& config) {
+  constexpr uint32_t kUnknownRegisters = 32;
+  models::CtaFootprint cta;
+  cta.threads = static_cast<uint32_t>(config.block.count());
+  cta.registers_per_thread = config.registers_per_thread != 0  ? config.registers_per_thread
+                             : entry.registers_per_thread != 0 ? entry.registers_per_thread
+                                                               : kUnknownRegisters;
+  cta.shared_bytes = static_cast<uint32_t>(launch_shared_bytes(entry, config.dynamic_shared_bytes));
+  cta.barriers = barriers_of(program, entry);
+  if (calls_functions(program, entry))  // which of them it reaches is not followed
+    for (const ptx::ProgramFunction& function : program.functions)
+      if (!function.is_entry) cta.barriers = std::max(cta.barriers, barriers_of(program, function));
+  return cta;
 }
 
 Expected<uint32_t> check_launch(const ptx::Program& program, const LaunchConfig& config,
@@ -103,17 +125,19 @@ Expected<uint32_t> check_launch(const ptx::Program& program, const LaunchConfig&
     return refuse(fmt::format("{} bytes of shared memory ({} static, {} dynamic), a CTA has at most {}",
                               shared, entry.static_shared_bytes, config.dynamic_shared_bytes,
                               sm.max_shared_per_cta_bytes));
-  const uint32_t per_sm = Device::occupancy(sm, static_cast<uint32_t>(threads), launch_registers(entry),
-                                            static_cast<uint32_t>(shared));
-  if (per_sm == 0)
+  if (config.registers_per_thread > kMaxRegisters)
+    return refuse(fmt::format("{} registers per thread, at most {} are possible", config.registers_per_thread,
+                              kMaxRegisters));
+  const models::CtaFootprint cta = launch_footprint(program, entry, config);
+  const models::SmPartition empty(sm);
+  if (!empty.room(0).fits(cta))
     return refuse(fmt::format("a CTA does not fit into an SM: {} threads with {} registers each", threads,
-                              launch_registers(entry)));
-  const uint64_t resident = resident_ctas(sm, per_sm, config.cluster);
-  if (resident == 0)
+                              cta.registers_per_thread));
+  if (config.cluster > 1 && empty.choose(cta, config.cluster).empty())
     return refuse(fmt::format("a cluster of {} CTAs does not fit into a GPC", config.cluster));
-  if (config.cooperative && config.grid.count() > resident)
+  if (config.cooperative && !empty.fits_whole(cta, config.cluster, config.grid.count()))
     return refuse(fmt::format("a cooperative grid of {} CTAs cannot be resident at once, {} SMs hold {}",
-                              config.grid.count(), sm.count, resident),
+                              config.grid.count(), sm.count, empty.capacity(cta, config.cluster)),
                   "use fewer CTAs, fewer threads per CTA or less shared memory");
   return index;
 }

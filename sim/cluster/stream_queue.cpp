@@ -132,7 +132,7 @@ void StreamQueue::begin(Picoseconds /*now*/, uint64_t argument) {
     advance(index, done);
     wake_host(done);
   };
-  device_.submit(launch);
+  device_.scheduler().submit(launch);
 }
 
 }  // namespace ptxwire::sim

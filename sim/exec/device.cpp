@@ -1,7 +1,5 @@
 #include "sim/exec/device.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -18,106 +16,19 @@ using models::Picoseconds;
 
 Device::Device(DeviceGroup& group, models::GpuId id, models::LogicalProcess& process,
                models::GpuMemorySystem& memory)
-    : group_(group), id_(id), process_(process), memory_(memory), clock_(group.machine->sm.clock_hz) {
-  const uint32_t count = group.machine->sm.count;
-  for (uint32_t s = 0; s < count; ++s) sms_.push_back(std::make_unique<Sm>(*this, s));
-  // CTAs go to one SM of every TPC first, GPCs in turn (TPC t lies in GPC t mod gpcs), then to the second
-  // SMs.
-  for (uint32_t second = 0; second < 2; ++second)
-    for (uint32_t s = second; s < count; s += 2) placement_order_.push_back(s);
+    : group_(group),
+      id_(id),
+      process_(process),
+      memory_(memory),
+      clock_(group.machine->sm.clock_hz),
+      scheduler_(*this) {
+  for (uint32_t s = 0; s < group.machine->sm.count; ++s) sms_.push_back(std::make_unique<Sm>(*this, s));
 }
 
 Device::~Device() = default;
 
-// ------------------------------------------------------------------------------------------------ grid
-// scheduler
-
-uint32_t Device::cta_registers(const models::SmParameters& sm, uint32_t warps,
-                               uint32_t registers_per_thread) {
-  const uint32_t unit = sm.register_allocation_unit;
-  return warps * ((registers_per_thread * 32 + unit - 1) / unit * unit);
-}
-
-uint32_t Device::occupancy(const models::SmParameters& sm, uint32_t threads, uint32_t registers_per_thread,
-                           uint32_t shared_bytes) {
-  const uint32_t warps = (threads + 31) / 32;
-  const uint32_t registers = cta_registers(sm, warps, registers_per_thread);
-  uint32_t ctas = std::min(sm.max_ctas, sm.max_warps / warps);
-  if (registers != 0) ctas = std::min(ctas, sm.registers / registers);
-  return std::min(ctas, sm.shared_bytes / (shared_bytes + sm.shared_reserved_per_cta_bytes));
-}
-
-void Device::submit(Launch& launch) {
-  const auto later = [&](const Launch* other) { return other->priority > launch.priority; };
-  pending_.insert(std::find_if(pending_.begin(), pending_.end(), later), &launch);
-  process_.at(process_.now(), place_event_, 0);
-}
-
-void Device::place_ctas(Picoseconds now, uint64_t /*argument*/) {
-  for (size_t i = 0; i < pending_.size();) {
-    Launch& launch = *pending_[i];
-    if (launch.cooperative && launch.next_cta == 0) {  // all or nothing
-      uint64_t room = 0;
-      for (const std::unique_ptr<Sm>& sm : sms_) room += sm->free_slots(launch);
-      if (room < launch.ctas) {
-        ++i;
-        continue;
-      }
-    }
-    while (launch.next_cta < launch.ctas && place_one(launch, now)) {
-    }
-    if (launch.next_cta == launch.ctas) {
-      pending_.erase(pending_.begin() + static_cast<std::ptrdiff_t>(i));
-    } else {
-      ++i;
-    }
-  }
-}
-
-// Places one cluster (or one CTA): on the least loaded SMs, a cluster inside one GPC.
-bool Device::place_one(Launch& launch, Picoseconds now) {
-  const uint32_t size = launch.cluster;
-  std::vector<uint32_t> chosen;
-  const auto less_loaded = [&](uint32_t a, uint32_t b) { return sms_[a]->resident() < sms_[b]->resident(); };
-  if (size == 1) {
-    const uint32_t* best = nullptr;
-    for (const uint32_t& s : placement_order_)
-      if (sms_[s]->fits(launch) && (best == nullptr || less_loaded(s, *best))) best = &s;
-    if (best == nullptr) return false;
-    chosen.push_back(*best);
-  } else {
-    const uint32_t gpcs = group_.machine->sm.gpcs;
-    uint64_t best_load = UINT64_MAX;
-    for (uint32_t gpc = 0; gpc < gpcs; ++gpc) {
-      std::vector<uint32_t> free;
-      for (uint32_t tpc = gpc; 2 * tpc < sms_.size(); tpc += gpcs)
-        for (uint32_t s = 2 * tpc; s < 2 * tpc + 2 && s < sms_.size(); ++s)
-          if (sms_[s]->fits(launch)) free.push_back(s);
-      if (free.size() < size) continue;
-      std::stable_sort(free.begin(), free.end(), less_loaded);
-      uint64_t load = 0;
-      for (uint32_t tpc = gpc; 2 * tpc < sms_.size(); tpc += gpcs)
-        for (uint32_t s = 2 * tpc; s < 2 * tpc + 2 && s < sms_.size(); ++s) load += sms_[s]->resident();
-      if (load >= best_load) continue;
-      best_load = load;
-      chosen.assign(free.begin(), free.begin() + size);
-    }
-    if (chosen.empty()) return false;
-  }
-  const int64_t cycle = this->cycle(now);
-  if (launch.next_cta == 0) launch.started = now;
-  std::vector<Cta*> ctas;
-  for (uint32_t rank = 0; rank < size; ++rank) {
-    Cta& cta = sms_[chosen[rank]]->place(launch, launch.next_cta++, cycle);
-    cta.cluster_rank = rank;
-    ctas.push_back(&cta);
-  }
-  for (Cta* cta : ctas) {
-    cta->cluster = ctas;
-    sms_[cta->sm]->start(*cta, cycle + group_.machine->sm.cta_launch_clk);
-  }
-  return true;
-}
+// ------------------------------------------------------------------------------------------------ ends of
+// CTAs
 
 // CTAs of a cluster look at each other (cluster barrier, shared memory) until the last of them is done: they
 // are freed together.
@@ -131,7 +42,7 @@ void Device::cta_finished(Cta& cta, int64_t cycle) {
   Launch& launch = *cta.launch;
   ++launch.finished_ctas;
   const Picoseconds now = max(clock_.time(cycle), process_.now());
-  if (!pending_.empty()) process_.at(now, place_event_, 0);
+  scheduler_.give_back(cta, now);
   if (cta.transactions == 0) release_if_unused(cta);
   finish_if_drained(launch, now);
 }
@@ -347,11 +258,9 @@ bool Device::nudge(Picoseconds now, const Nudge& what) {
 
 std::vector<std::string> Device::waiting_report(size_t limit) const {
   std::vector<std::string> lines;
-  for (const Launch* launch : pending_)
-    lines.push_back(fmt::format(
-        "GPU {} kernel '{}' has {} of {} CTAs placed: the others do not fit beside what is there", id_.value,
-        launch->program->program().functions[launch->function].name, launch->next_cta, launch->ctas));
-  for (const std::unique_ptr<Sm>& sm : sms_) sm->waiting_report(lines, limit + pending_.size());
+  scheduler_.waiting_report(lines);
+  const size_t kernels = lines.size();
+  for (const std::unique_ptr<Sm>& sm : sms_) sm->waiting_report(lines, limit + kernels);
   return lines;
 }
 

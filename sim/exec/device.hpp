@@ -15,7 +15,9 @@
 
 #include "models/base/logical_process.hpp"
 #include "models/gpu/memory_system.hpp"
+#include "models/gpu/sm_room.hpp"
 #include "models/machines/machine.hpp"
+#include "sim/exec/grid_scheduler.hpp"
 #include "sim/exec/warp.hpp"
 #include "sim/exec/warp_transaction.hpp"
 #include "sim/memory/address_map.hpp"
@@ -64,8 +66,7 @@ struct Launch {
   std::vector<uint8_t> parameters;
   uint64_t grid_workspace = 0;  ///< address behind %envreg1/2 for cooperative grids, 0: none
   std::shared_ptr<const ExecProgram::ConstantLanes> constants;
-  uint32_t shared_bytes = 0;  ///< static + dynamic
-  uint32_t registers_per_thread = 0;
+  models::CtaFootprint footprint;
   // progress
   uint64_t next_cta = 0, ctas = 0, finished_ctas = 0;
   uint64_t transactions = 0;  ///< in flight
@@ -86,14 +87,7 @@ class Device final : public models::MemoryClient {
          models::GpuMemorySystem& memory);
   ~Device();
 
-  /// CTAs of the launch may be placed from now on.
-  void submit(Launch& launch);
-  /// Registers a CTA takes: allocated per warp in units.
-  static uint32_t cta_registers(const models::SmParameters& sm, uint32_t warps,
-                                uint32_t registers_per_thread);
-  /// CTAs of this kernel that one SM holds at once; 0 if one does not fit.
-  static uint32_t occupancy(const models::SmParameters& sm, uint32_t threads, uint32_t registers_per_thread,
-                            uint32_t shared_bytes);
+  [[nodiscard]] GridScheduler& scheduler() { return scheduler_; }
 
   // MemoryClient
   void perform(models::Transaction& transaction, unsigned first, unsigned count,
@@ -138,8 +132,6 @@ class Device final : public models::MemoryClient {
   void notify_write(uint64_t address, uint64_t bytes, models::Picoseconds now);
 
  private:
-  void place_ctas(models::Picoseconds now, uint64_t argument);
-  bool place_one(Launch& launch, models::Picoseconds now);
   void perform_here(WarpTransaction& transaction, unsigned first, unsigned count, models::Picoseconds now,
                     Device& home);
   void finish_if_drained(Launch& launch, models::Picoseconds now);
@@ -151,10 +143,7 @@ class Device final : public models::MemoryClient {
   models::GpuMemorySystem& memory_;
   models::ClockDomain clock_;
   std::vector<std::unique_ptr<Sm>> sms_;
-  std::vector<uint32_t> placement_order_;
-  std::vector<Launch*> pending_;
-  bool placing_ = false;
-  models::EventMember<Device, &Device::place_ctas> place_event_{*this};
+  GridScheduler scheduler_;
   std::deque<WarpTransaction> transactions_;
   std::vector<WarpTransaction*> free_transactions_;
   std::unordered_map<uint64_t, std::vector<std::pair<Fragment*, uint32_t>>> watches_;  ///< by sector

@@ -17,17 +17,8 @@ Sm::~Sm() = default;
 
 // ------------------------------------------------------------------------------------------------ residency
 
-bool Sm::fits(const Launch& launch) const {
-  const uint32_t threads = launch.block[0] * launch.block[1] * launch.block[2];
-  const uint32_t warps = (threads + 31) / 32;
-  const uint32_t registers = Device::cta_registers(parameters_, warps, launch.registers_per_thread);
-  return ctas_.size() < parameters_.max_ctas && used_warps_ + warps <= parameters_.max_warps &&
-         used_registers_ + registers <= parameters_.registers &&
-         used_shared_ + launch.shared_bytes + parameters_.shared_reserved_per_cta_bytes <=
-             parameters_.shared_bytes;
-}
-
-Cta& Sm::place(Launch& launch, uint64_t linear, int64_t cycle) {
+Cta& Sm::place(Launch& launch, uint64_t linear, uint32_t first_scheduler, uint32_t shared_bytes,
+               int64_t cycle) {
   auto owned = std::make_unique<Cta>();
   Cta& cta = *owned;
   cta.launch = &launch;
@@ -39,23 +30,20 @@ Cta& Sm::place(Launch& launch, uint64_t linear, int64_t cycle) {
             static_cast<uint32_t>(linear / launch.grid[0] % launch.grid[1]),
             static_cast<uint32_t>(linear / launch.grid[0] / launch.grid[1])};
   cta.sm = id_;
-  cta.shared.resize(launch.shared_bytes);
-  cta.threads = launch.block[0] * launch.block[1] * launch.block[2];
+  cta.first_scheduler = first_scheduler;
+  cta.shared.resize(launch.footprint.shared_bytes);
+  cta.threads = launch.footprint.threads;
   cta.threads_alive = cta.threads;
-  const uint32_t warps = (cta.threads + 31) / 32;
-  used_warps_ += warps;
-  used_registers_ += Device::cta_registers(parameters_, warps, launch.registers_per_thread);
-  used_shared_ += launch.shared_bytes + parameters_.shared_reserved_per_cta_bytes;
-  if (ctas_.empty()) {
-    l1_.resize(parameters_.l1_bytes > used_shared_ ? parameters_.l1_bytes - used_shared_ : 0);
-  }
+  const uint32_t warps = launch.footprint.warps();
+  if (ctas_.empty())
+    l1_.resize(parameters_.l1_bytes > shared_bytes ? parameters_.l1_bytes - shared_bytes : 0);
   l1_.invalidate();
   const ptx::ProgramFunction& function = cta.program->program().functions[cta.function];
   for (uint32_t w = 0; w < warps; ++w) {
     auto warp = std::make_unique<Warp>();
     warp->cta = &cta;
     warp->index = w;
-    warp->scheduler = w % kSchedulers;
+    warp->scheduler = (first_scheduler + w) % kSchedulers;
     const uint32_t lanes = std::min(32U, cta.threads - w * 32);
     warp->existing = lanes == 32 ? ~0U : (1U << lanes) - 1;
     warp->alive = warp->existing;
@@ -87,16 +75,6 @@ void Sm::start(Cta& cta, int64_t cycle) {
 }
 
 void Sm::release_cta_later(Cta& cta) { releasable_.push_back(&cta); }
-
-uint32_t Sm::free_slots(const Launch& launch) const {
-  const uint32_t threads = launch.block[0] * launch.block[1] * launch.block[2];
-  models::SmParameters left = parameters_;
-  left.max_ctas -= resident();
-  left.max_warps -= used_warps_;
-  left.registers -= used_registers_;
-  left.shared_bytes -= used_shared_;
-  return Device::occupancy(left, threads, launch.registers_per_thread, launch.shared_bytes);
-}
 
 // ------------------------------------------------------------------------------------------------ fragments
 // and events

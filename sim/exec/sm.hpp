@@ -44,10 +44,9 @@ class Sm {
   ~Sm();
 
   // ---- grid scheduler
-  [[nodiscard]] bool fits(const Launch& launch) const;
-  Cta& place(Launch& launch, uint64_t linear, int64_t cycle);
+  /// `first_scheduler` has its first warp; `shared_bytes` are in use on this SM, its own included.
+  Cta& place(Launch& launch, uint64_t linear, uint32_t first_scheduler, uint32_t shared_bytes, int64_t cycle);
   void start(Cta& cta, int64_t cycle);  ///< after all CTAs of its cluster are placed
-  [[nodiscard]] uint32_t resident() const { return static_cast<uint32_t>(ctas_.size()); }
   [[nodiscard]] uint32_t id() const { return id_; }
 
   // ---- memory answers
@@ -61,11 +60,10 @@ class Sm {
   void waiting_report(std::vector<std::string>& lines, size_t limit) const;
   void release_cta_later(
       Cta& cta);  ///< nothing in flight names it any more: freed at the next event of this SM
-  [[nodiscard]] uint32_t free_slots(const Launch& launch) const;  ///< CTAs of this launch that fit now
 
  private:
   enum class Timer : uint64_t { resume, chunk, join_check };
-  static constexpr size_t kSchedulers = 4;
+  static constexpr uint32_t kSchedulers = models::SmRoom::kSchedulers;
 
   // sm.cpp: the issue loop
   void on_event(models::Picoseconds now, uint64_t argument);
@@ -223,7 +221,6 @@ class Sm {
   models::EventMember<Sm, &Sm::on_event> event_{*this};
   std::vector<std::unique_ptr<Cta>> ctas_, retired_;
   std::vector<Cta*> releasable_;
-  uint32_t used_warps_ = 0, used_registers_ = 0, used_shared_ = 0;
   L1Cache l1_;
   std::array<SlotCalendar, kSchedulers> issue_;
   std::array<std::array<SlotCalendar, kPipeCount>, kSchedulers> pipes_;

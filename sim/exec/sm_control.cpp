@@ -201,10 +201,6 @@ void Sm::exit_lanes(Fragment& fragment, uint32_t mask, int64_t cycle) {
   cta.launch->instructions += warp.instructions;
   if (--cta.warps_alive != 0) return;
   cta.finished = true;
-  const uint32_t warps = static_cast<uint32_t>(cta.warps.size());
-  used_warps_ -= warps;
-  used_registers_ -= Device::cta_registers(parameters_, warps, cta.launch->registers_per_thread);
-  used_shared_ -= cta.launch->shared_bytes + parameters_.shared_reserved_per_cta_bytes;
   for (size_t i = 0; i < ctas_.size(); ++i) {
     if (ctas_[i].get() != &cta) continue;
     retired_.push_back(std::move(ctas_[i]));

@@ -142,10 +142,10 @@ void Sm::read_special(Fragment& fragment, const Op& op, uint32_t mask, int64_t c
         value = static_cast<uint64_t>(device_.clock().time(cycle).value / 1000) >> 32;
         break;
       case SpecialRegister::total_smem_size:
-        value = launch.shared_bytes;
+        value = launch.footprint.shared_bytes;
         break;
       case SpecialRegister::aggr_smem_size:
-        value = launch.shared_bytes + parameters_.shared_reserved_per_cta_bytes;
+        value = launch.footprint.shared_bytes + parameters_.shared_reserved_per_cta_bytes;
         break;
       case SpecialRegister::dynamic_smem_size:
         value = launch.dynamic_shared_bytes;

@@ -198,6 +198,7 @@ struct Cta {
   uint32_t linear = 0;  ///< in the grid
   std::array<uint32_t, 3> id{};
   uint32_t sm = 0;
+  uint32_t first_scheduler = 0;  ///< that its first warp runs on; the others follow in turn
   uint32_t cluster_rank = 0;
   std::vector<Cta*> cluster;               ///< all CTAs of the cluster by rank
   uint32_t cluster_arrived = 0;            ///< threads at the cluster barrier; kept by rank 0
