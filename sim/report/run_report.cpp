@@ -75,6 +75,13 @@ std::string cost_words(const Outcome& outcome) {
   return text;
 }
 
+std::string time_words(const Outcome& outcome) {
+  std::string words = fixed(outcome.time_us, 1) + " us per call (simulated)";
+  if (outcome.time_us_rank0 != outcome.time_us)
+    words += ", the last on rank 0 " + fixed(outcome.time_us_rank0, 1) + " us";
+  return words;
+}
+
 }  // namespace
 
 std::string result_words(const Outcome& outcome) {
@@ -94,8 +101,7 @@ std::string run_text(const Outcome& outcome) {
   text.erase(text.find_last_not_of(' ') + 1);
   text = wrapped(text, 2);
   text += named_line("result", result_words(outcome));
-  text += named_line("time", fixed(outcome.time_us, 1) + " us on rank 0, " + fixed(outcome.time_us_max, 1) +
-                                 " us on the slowest (simulated)");
+  text += named_line("time", time_words(outcome));
   if (outcome.figures.empty()) {
     text += named_line("bandwidth", fixed(outcome.logical_gb_per_s, 1) + " GB/s logical, " +
                                         fixed(outcome.wire_gb_per_s, 1) + " GB/s on NVLink");

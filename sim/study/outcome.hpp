@@ -17,8 +17,8 @@ namespace ptxwire::sim {
 struct Outcome {
   std::string scenario;               ///< name of the scenario file
   std::vector<std::string> settings;  ///< "key=value" applied to it
-  double time_us = 0;                 ///< timed call on rank 0, event to event
-  double time_us_max = 0;             ///< the slowest rank
+  double time_us = 0;                 ///< one call, until the slowest rank is done
+  double time_us_rank0 = 0;           ///< the last call on rank 0, event to event
   double logical_gb_per_s = 0;        ///< received rows, own rank included, times row bytes, over time_us
   double wire_gb_per_s = 0;           ///< the part of it that crosses NVLink
   double bound_us = 0;                ///< speed-of-light time of the same traffic on this topology

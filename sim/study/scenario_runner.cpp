@@ -76,7 +76,7 @@ Outcome outcome_of(const Job& job, const Scenario& scenario, const ScenarioResul
   return {.scenario = scenario.name,
           .settings = job.settings,
           .time_us = result.time_us,
-          .time_us_max = result.time_us_max,
+          .time_us_rank0 = result.time_us_rank0,
           .logical_gb_per_s = result.logical_gb_per_s,
           .wire_gb_per_s = result.wire_gb_per_s,
           .bound_us = result.bound_us,

@@ -84,7 +84,7 @@ class MicroRun {
   /// Times and figures of the last call.
   Expected<ScenarioResult> result() {
     ScenarioResult result;
-    result.time_us = result.time_us_max = (cluster_.event_time(end_) - cluster_.event_time(begin_)).us();
+    result.time_us = result.time_us_rank0 = (cluster_.event_time(end_) - cluster_.event_time(begin_)).us();
     MicroOutput output{.clock_hz = cluster_.machine().sm.clock_hz};
     Picoseconds started = models::kNever, finished{};
     KernelTime kernel{.role = scenario_.entry};

@@ -244,7 +244,7 @@ void fill_figures(ScenarioResult& result, const Scenario& s, const models::Machi
   const uint32_t warm_up = s.iterations / 2;
   const Picoseconds begin = warm_up == 0 ? ring.start() : ring.end_of(warm_up - 1);
   const double us = (ring.end_of(s.iterations - 1) - begin).us();
-  result.time_us = result.time_us_max = us / (s.iterations - warm_up);
+  result.time_us = result.time_us_rank0 = us / (s.iterations - warm_up);
   result.logical_bytes = result.wire_bytes = s.bytes;
   result.logical_gb_per_s = result.wire_gb_per_s = static_cast<double>(s.bytes) / result.time_us * 1e-3;
   const double rate = machine.nvlink.links_per_gpu * machine.nvlink.link_bytes_per_second;

@@ -80,7 +80,8 @@ double bound_us(const Routing& routing, const Scenario& s, const models::Machine
 }
 
 struct TimedRun {
-  std::vector<RankCall> calls;                 ///< of the timed call, per rank
+  std::vector<RankCall> first, last;           ///< calls of the run that holds the timed ones, per rank
+  uint32_t calls = 0;                          ///< from first to last, both included
   RunReport report;                            ///< of the run that holds it
   uint64_t warp_instructions = 0, events = 0;  ///< of all runs
 };
@@ -100,25 +101,43 @@ Expected<TimedRun> run_calls(IntranodeNode& node, const RunLimits& limits) {
     if (s.flush_l2 && call + 1 == s.calls) {
       if (call > 0)
         if (const auto done = run(); !done) return done.error();
+      timed.calls = 0;
       node.cluster().flush_l2();
       if (const auto delayed = node.enqueue_delay(); !delayed) return delayed.error();
     }
     auto enqueued = node.enqueue_call(call);
     if (!enqueued) return enqueued.error();
-    timed.calls = std::move(*enqueued);
+    timed.last = std::move(*enqueued);
+    if (timed.calls++ == 0) timed.first = timed.last;
   }
   if (const auto done = run(); !done) return done.error();
   return timed;
 }
 
+Picoseconds end_of(const Cluster& cluster, const std::vector<RankCall>& call) {
+  Picoseconds end{};
+  for (const RankCall& rank : call) end = max(end, cluster.event_time(rank.end));
+  return end;
+}
+
+/// From the end of the first call to the end of the last, where several ran back to back. A single one begins
+/// with all ranks at the same point.
+double time_per_call_us(const Cluster& cluster, const TimedRun& timed) {
+  const Picoseconds end = end_of(cluster, timed.last);
+  if (timed.calls > 1) return (end - end_of(cluster, timed.first)).us() / (timed.calls - 1);
+  Picoseconds start = end;
+  for (const RankCall& rank : timed.last) start = min(start, cluster.event_time(rank.start));
+  return (end - start).us();
+}
+
 void fill_times(ScenarioResult& result, const IntranodeNode& node, TimedRun timed) {
   const Scenario& s = node.scenario();
+  const Cluster& cluster = node.cluster();
+  const RankCall& mine = timed.last.front();
+  result.time_us = time_per_call_us(cluster, timed);
+  result.time_us_rank0 = (cluster.event_time(mine.end) - cluster.event_time(mine.start)).us();
   std::vector<LaunchId> notifies, mains;
-  for (uint32_t rank = 0; rank < s.ranks; ++rank) {
-    const RankCall& call = timed.calls[rank];
-    const double us = (node.cluster().event_time(call.end) - node.cluster().event_time(call.start)).us();
-    if (rank == 0) result.time_us = us;
-    result.time_us_max = std::max(result.time_us_max, us);
+  for (const RankCall& call : timed.last) {
     notifies.push_back(call.notify);
     mains.push_back(call.main);
   }

@@ -26,9 +26,11 @@ struct KernelTime {
 };
 
 struct ScenarioResult {
-  double time_us = 0;      ///< the timed call on rank 0, start event to end event of its stream (launches,
-                           ///< notify, main kernel)
-  double time_us_max = 0;  ///< the same, of the slowest rank
+  /// One call as a benchmark's mean over many calls gives it: launches, notify and main kernel, until the
+  /// slowest rank is done. Each call begins with a barrier over all ranks, so the mean of any rank, its waits
+  /// for the others included, comes to this.
+  double time_us = 0;
+  double time_us_rank0 = 0;  ///< the last call alone on rank 0, start event to end event of its stream
   /// Rows rank 0 received (dispatch) or sent back (combine), its own included, times row bytes, over time_us:
   /// the published definition. GB = 10^9 bytes.
   double logical_gb_per_s = 0;
