@@ -58,6 +58,7 @@ Expected<int> check_command(const CheckCommand& command, bool progress) {
     return sim::run_check(*suite, *plan, cached.runner(),
                           {.threads = command.threads,
                            .check_results = command.check_results,
+                           .exact = command.exact,
                            .progress = [&](const sim::CheckProgress& state) {
                              line.update(progress_words(state), state.seconds_left);
                              return !interrupted();

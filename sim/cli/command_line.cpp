@@ -123,6 +123,8 @@ class Parser {
         ->add_option("--max-time", max_time_, "Stop with an error after this simulated time, as in '50 ms'")
         ->check(refuse_empty)
         ->type_name("TIME");
+    command->add_flag("--sampled", options.sampled,
+                      "Cut the long steady phase short and extrapolate; the result states its error");
     add_common(command, options.json, options.threads, options.check_results);
   }
 
@@ -158,6 +160,7 @@ class Parser {
     command->add_option("--only", check_.only, "Only rows whose id matches, as in 'h800*'")
         ->check(refuse_empty)
         ->type_name("GLOB");
+    command->add_flag("--exact", check_.exact, "Sample nothing, also where the suite would");
     add_common(command, check_.json, check_.threads, check_.check_results);
     add_cache(command, check_.cache);
   }

@@ -22,6 +22,7 @@ struct ScenarioOptions {
   std::string json;      ///< output path, empty: none, "-": standard output
   uint32_t threads = 0;
   bool check_results = true;
+  bool sampled = false;
   double max_time_us = 0;  ///< simulated; 0: the default budget
 };
 
@@ -42,6 +43,7 @@ struct CheckCommand {
   std::string json;
   uint32_t threads = 0;
   bool check_results = true;
+  bool exact = false;
   bool cache = true;
 };
 

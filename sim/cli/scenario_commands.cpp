@@ -16,7 +16,8 @@ sim::Job job_of(const ScenarioOptions& options, std::vector<std::string> setting
   return {.scenario = options.scenario,
           .settings = std::move(settings),
           .machine = options.machine,
-          .check_results = options.check_results};
+          .check_results = options.check_results,
+          .sampling = options.sampled ? sim::Sampling::on : sim::Sampling::off};
 }
 
 sim::JobControl control_of(const ScenarioOptions& options, ProgressLine& line) {

@@ -116,13 +116,19 @@ struct RunReport {
   std::string printf_output;  ///< what vprintf wrote, in order of simulated time
 };
 
+/// Where a run stands.
+struct RunProgress {
+  Picoseconds now{};                  ///< since the run began
+  uint64_t nvlink_payload_bytes = 0;  ///< arrived at all GPUs since then
+};
+
 struct RunLimits {
   Picoseconds max_time = models::microseconds(2e6);  ///< cycle budget: a kernel that never ends is an error
   uint32_t threads = 0;                              ///< 0: all cores
   bool park_polls = true;
   int64_t quantum_cycles = 64;  ///< how far a warp may run ahead of the event clock
-  /// Called now and then with the simulated time; returning false stops the run with an Error.
-  std::function<bool(Picoseconds)> progress;
+  /// Called every few windows; returning false stops the run with an Error.
+  std::function<bool(const RunProgress&)> progress;
 };
 
 /// Several GPUs of one machine. Not thread-safe; two clusters are independent.

@@ -80,6 +80,8 @@ class ClusterImplementation final : public Cluster {
   [[nodiscard]] std::string waiting_report() const;
   [[nodiscard]] Picoseconds now() const;
   [[nodiscard]] bool idle() const;
+  /// Arrived at all GPUs since the cluster was made.
+  [[nodiscard]] uint64_t nvlink_payload_bytes() const;
   bool nudge(models::Picoseconds now, const Nudge& what);
   std::optional<Error> run_to_end(Picoseconds begin, const RunLimits& limits);
 

@@ -47,6 +47,12 @@ Picoseconds ClusterImplementation::now() const {
   return latest;
 }
 
+uint64_t ClusterImplementation::nvlink_payload_bytes() const {
+  uint64_t sum = 0;
+  for (const auto& system : systems_) sum += system->counters().nvlink_received_payload_bytes;
+  return sum;
+}
+
 bool ClusterImplementation::idle() const {
   return std::all_of(streams_.begin(), streams_.end(), [](const auto& queue) { return queue->idle(); });
 }
@@ -94,14 +100,17 @@ std::optional<Error> ClusterImplementation::run_to_end(Picoseconds begin, const 
   std::vector<LogicalProcess*> processes;
   for (const std::unique_ptr<LogicalProcess>& process : processes_) processes.push_back(process.get());
   bool cancelled = false;
+  constexpr uint32_t kWindowsPerReport = 8;
   uint32_t windows = 0;
+  const uint64_t arrived_before = nvlink_payload_bytes();
   WindowRunnerOptions options;
   options.lookahead = fabric_->lookahead();
   options.threads = limits.threads != 0 ? limits.threads : std::max(1U, std::thread::hardware_concurrency());
   options.stop = [&](Picoseconds now) {
     for (const std::unique_ptr<Device>& device : devices_)
       if (device->fault_seen()) return true;
-    if (limits.progress && (++windows & 0x3FU) == 0 && !limits.progress(now - begin)) cancelled = true;
+    if (limits.progress && ++windows % kWindowsPerReport == 0)
+      cancelled = !limits.progress({now - begin, nvlink_payload_bytes() - arrived_before});
     return cancelled;
   };
   Picoseconds clock_check = begin + kClockPatience;

@@ -21,6 +21,7 @@ std::string note_of(const CheckedRow& row) {
   }
   // What the suite or its search set beyond what the row itself states.
   for (size_t i = row.measurement.settings.size(); i < row.settings.size(); ++i) add(row.settings[i]);
+  if (row.outcome.sampled) add("sampled +-" + fixed(row.outcome.sampled->error_pct, 1) + " %");
   if (row.from_cache) add("cached");
   return note;
 }
@@ -107,6 +108,8 @@ json row_json(const CheckedRow& row) {
                 {"wall_s", row.outcome.wall_s},
                 {"from_cache", row.from_cache},
                 {"failed", row.failed()}};
+  entry["basis"] = row.outcome.sampled ? "sampled" : "simulated";
+  entry["sampling_error_pct"] = row.outcome.sampled ? json(row.outcome.sampled->error_pct) : json(nullptr);
   entry["max_error_pct"] = row.max_error_pct ? json(*row.max_error_pct) : json(nullptr);
   return entry;
 }

@@ -76,7 +76,13 @@ std::string cost_words(const Outcome& outcome) {
 }
 
 std::string time_words(const Outcome& outcome) {
-  std::string words = fixed(outcome.time_us, 1) + " us per call (simulated)";
+  std::string words = fixed(outcome.time_us, 1) + " us per call (";
+  if (outcome.sampled) {
+    words += "sampled, +-" + fixed(outcome.sampled->error_pct, 1) +
+             " %: " + share_percent(outcome.sampled->executed_share) + " of the call executed)";
+    return words + (outcome.sampled->steady ? "" : "; no steady phase was found");
+  }
+  words += "simulated)";
   if (outcome.time_us_rank0 != outcome.time_us)
     words += ", the last on rank 0 " + fixed(outcome.time_us_rank0, 1) + " us";
   return words;

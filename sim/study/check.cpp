@@ -115,9 +115,11 @@ class Check {
       return !stopped_;
     };
     if (!progress(0)) return Error{.message = "stopped"};
+    const bool sampled = !options_.exact && planned.measurement->cost_s.value_or(0) > suite_.sample_above_s;
     const Job job{.scenario = planned.measurement->scenario,
                   .settings = planned.candidates[candidate],
-                  .check_results = options_.check_results};
+                  .check_results = options_.check_results,
+                  .sampling = sampled ? Sampling::if_possible : Sampling::off};
     return runner_.run(job, {.threads = options_.threads, .progress = progress});
   }
 

@@ -53,6 +53,7 @@ struct CheckProgress {
 struct CheckOptions {
   uint32_t threads = 0;
   bool check_results = true;
+  bool exact = false;  ///< nothing is sampled, whatever the suite says
   /// Called between rows and now and then within one; returning false stops the check with an Error.
   std::function<bool(const CheckProgress&)> progress;
 };

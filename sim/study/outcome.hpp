@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +30,7 @@ struct Outcome {
   std::string mismatch;             ///< first wrong value, if result is wrong
   std::vector<KernelTime> kernels;  ///< of the timed call
   std::vector<Figure> figures;      ///< of a microbenchmark, the one it is about first; else empty
+  std::optional<Sampled> sampled;   ///< time_us is extrapolated; without: simulated
   Bottleneck bottleneck;
   double wall_s = 0;            ///< of the run that computed it
   uint64_t peak_rss_bytes = 0;  ///< of the process that computed it

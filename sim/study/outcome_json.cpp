@@ -79,6 +79,10 @@ Outcome outcome_of(const json& entry) {
                   .bottleneck = bottleneck_of(entry.at("bottleneck")),
                   .wall_s = entry.at("wall_s"),
                   .peak_rss_bytes = entry.at("peak_rss_bytes")};
+  if (entry.at("basis") == "sampled")
+    outcome.sampled = Sampled{.error_pct = entry.at("sampling").at("error_pct"),
+                              .executed_share = entry.at("sampling").at("executed_share"),
+                              .steady = entry.at("sampling").at("steady")};
   for (const json& kernel : entry.at("kernels")) {
     outcome.kernels.push_back({kernel.at("role"), kernel.at("rank0_us"), kernel.at("max_us")});
   }
@@ -97,8 +101,15 @@ json to_json(const Outcome& outcome) {
   json figures = json::array();
   for (const Figure& figure : outcome.figures)
     figures.push_back({{"name", figure.name}, {"value", figure.value}, {"unit", figure.unit}});
+  json sampling;
+  if (outcome.sampled)
+    sampling = {{"error_pct", outcome.sampled->error_pct},
+                {"executed_share", outcome.sampled->executed_share},
+                {"steady", outcome.sampled->steady}};
   return {{"scenario", outcome.scenario},
           {"settings", outcome.settings},
+          {"basis", outcome.sampled ? "sampled" : "simulated"},
+          {"sampling", std::move(sampling)},
           {"time_us", outcome.time_us},
           {"time_us_rank0", outcome.time_us_rank0},
           {"logical_gb_per_s", outcome.logical_gb_per_s},

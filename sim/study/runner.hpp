@@ -11,12 +11,20 @@
 
 namespace ptxwire::sim {
 
+/// Whether a long steady phase is cut short and extrapolated (workload/sampling.hpp).
+enum class Sampling : uint8_t {
+  off,
+  on,           ///< an Error where the scenario has no such phase
+  if_possible,  ///< else exactly
+};
+
 /// What to simulate: everything here determines the result.
 struct Job {
   std::string scenario;               ///< path of a scenario file, or a name below traces/scenarios
   std::vector<std::string> settings;  ///< "key=value", applied in this order; a later one overrides
   std::string machine;                ///< path or name of a machine file, empty: the scenario's own
   bool check_results = true;          ///< compare every byte with the expectation
+  Sampling sampling = Sampling::off;
 };
 
 /// How to simulate it: nothing here changes the result.

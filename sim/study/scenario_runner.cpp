@@ -8,6 +8,7 @@
 #include "sim/study/content_hash.hpp"
 #include "sim/study/text_file.hpp"
 #include "sim/workload/run.hpp"
+#include "sim/workload/sampling.hpp"
 #include "sim/workload/scenario.hpp"
 
 namespace ptxwire::sim {
@@ -30,11 +31,15 @@ Expected<Scenario> scenario_of(const Job& job) {
   return scenario;
 }
 
+bool is_sampled(const Job& job, const Scenario& scenario) {
+  return job.sampling == Sampling::on || (job.sampling == Sampling::if_possible && can_sample(scenario));
+}
+
 /// Turns the simulated time of the run at hand into a share of the whole. The whole is an estimate that
 /// serves the time left on a progress line and nothing else.
 class ProgressEstimate {
  public:
-  explicit ProgressEstimate(const Scenario& scenario) {
+  ProgressEstimate(const Scenario& scenario, bool sampled) {
     if (scenario.kernel == KernelFamily::ring_broadcast) {
       const models::NvlinkParameters links;
       const double rate = links.links_per_gpu * links.link_bytes_per_second * 0.8;
@@ -48,7 +53,8 @@ class ProgressEstimate {
     const double rate = std::min(links, 40e9 * std::max(1U, scenario.channels()));
     const double rows = static_cast<double>(scenario.tokens) * std::min(scenario.topk, scenario.ranks) * 0.66;
     const double call_us = 30 + rows * static_cast<double>(scenario.row_bytes()) / rate * 1e6;
-    expected_us_ = call_us * std::max(1U, scenario.calls);
+    constexpr double kSampledCalls = 0.4;  // parts of calls that a sampled run executes
+    expected_us_ = call_us * (sampled ? kSampledCalls : std::max(1U, scenario.calls));
   }
 
   /// Never goes back, never reaches 1.
@@ -87,6 +93,7 @@ Outcome outcome_of(const Job& job, const Scenario& scenario, const ScenarioResul
           .mismatch = result.first_mismatch,
           .kernels = result.kernels,
           .figures = result.figures,
+          .sampled = result.sampled,
           .bottleneck = find_bottleneck(result.timed, roles),
           .wall_s = result.wall_s,
           .peak_rss_bytes = peak_rss_bytes()};
@@ -99,6 +106,7 @@ Expected<std::string> ScenarioRunner::fingerprint(const Job& job) {
   if (!scenario) return scenario.error();
   ContentHash hash;
   hash.add(build_id_).add(job.check_results ? "checked" : "unchecked");
+  hash.add(is_sampled(job, *scenario) ? "sampled" : "exact");
   for (const auto& [key, value] : scenario_settings(*scenario)) hash.add(key).add(value);
   const Expected<std::vector<std::string>> inputs = scenario_inputs(*scenario);
   if (!inputs) return inputs.error();
@@ -115,11 +123,13 @@ Expected<Outcome> ScenarioRunner::run(const Job& job, const JobControl& control)
   if (!scenario) return scenario.error();
   RunOptions options{.threads = control.threads, .check_results = job.check_results};
   if (control.max_time_us > 0) options.max_time = models::microseconds(control.max_time_us);
-  ProgressEstimate estimate(*scenario);
+  const bool sampled = is_sampled(job, *scenario);
+  ProgressEstimate estimate(*scenario, sampled);
   if (control.progress) {
-    options.progress = [&](Picoseconds now) { return control.progress(estimate.share(now)); };
+    options.progress = [&](const RunProgress& state) { return control.progress(estimate.share(state.now)); };
   }
-  const Expected<ScenarioResult> result = run_scenario(*scenario, options);
+  const Expected<ScenarioResult> result =
+      sampled ? run_sampled(*scenario, options) : run_scenario(*scenario, options);
   if (!result) return result.error();
   return outcome_of(job, *scenario, *result);
 }

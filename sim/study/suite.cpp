@@ -20,10 +20,12 @@ class SuiteReader {
   explicit SuiteReader(const std::string& path) : path_(path) {}
 
   Expected<Suite> read(const toml::table& root) {
-    static constexpr std::array<std::string_view, 4> kKeys = {"description", "rows", "not_run", "threshold"};
+    static constexpr std::array<std::string_view, 5> kKeys = {"description", "sample_above_s", "rows",
+                                                              "not_run", "threshold"};
     check_keys(root, kKeys);
     suite_.path = path_;
     suite_.description = text(root, "description");
+    if (const toml::node* node = root.get("sample_above_s")) suite_.sample_above_s = seconds(*node);
     for_each_table(root, "rows", [&](const toml::table& table) { read_rows(table); });
     for_each_table(root, "not_run", [&](const toml::table& table) {
       static constexpr std::array<std::string_view, 2> kNotRunKeys = {"ids", "reason"};
@@ -99,6 +101,13 @@ class SuiteReader {
       list.emplace_back(item.value_or(std::string_view()));
     }
     return list;
+  }
+
+  double seconds(const toml::node& node) {
+    const std::optional<double> value = node.value<double>();
+    if (!value || !(*value >= 0))
+      fail(node, "expected 'sample_above_s' to be a number of seconds, 0 or more");
+    return value.value_or(0);
   }
 
   double percentage(const toml::table& table) {

@@ -1,6 +1,7 @@
 // Which measured rows `check` runs, with which settings, and which errors make it fail: traces/suites/*.toml.
 //
 //   description = "H800 EP8 and H100 one-node rows"
+//   sample_above_s = 30                # runs that cost more are sampled where they can be
 //   [[rows]]
 //   ids = ["h100-ep8-dispatch-h7168-k8-e256-t{1,128}-sm*"]   # globs, see glob.hpp
 //   set = ["chunk=6"]                  # beyond what the row itself states
@@ -13,6 +14,7 @@
 //   max_error_pct = 15
 #pragma once
 
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -48,6 +50,7 @@ struct SuiteThreshold {
 struct Suite {
   std::string path;
   std::string description;
+  double sample_above_s = std::numeric_limits<double>::infinity();  ///< of a row's cost_s
   std::vector<SuiteRows> rows;
   std::vector<SuiteExclusion> not_run;
   std::vector<SuiteThreshold> thresholds;

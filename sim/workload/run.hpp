@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +24,13 @@ struct KernelTime {
   std::string role;  ///< "notify", "dispatch", "combine"
   double rank0_us = 0;
   double max_us = 0;
+};
+
+/// How a sampled figure came about (sampling.hpp).
+struct Sampled {
+  double error_pct = 0;       ///< of time_us, about two standard errors
+  double executed_share = 0;  ///< of the payload of the call of full size
+  bool steady = false;        ///< its windows agreed before the run was cut
 };
 
 struct ScenarioResult {
@@ -46,9 +54,10 @@ struct ScenarioResult {
   std::array<std::string, 2>
       cta_roles;  ///< what even and odd CTAs of the main kernel do; empty if it is not ours
   std::vector<Figure>
-      figures;        ///< of a microbenchmark, the one it is about first; bandwidths and bound are 0
-  RunReport timed;    ///< report of the run that holds the timed call
-  double wall_s = 0;  ///< host time of set-up, runs and check
+      figures;  ///< of a microbenchmark, the one it is about first; bandwidths and bound are 0
+  std::optional<Sampled> sampled;  ///< time_us is extrapolated
+  RunReport timed;                 ///< report of the run that holds the timed call
+  double wall_s = 0;               ///< host time of set-up, runs and check
 };
 
 struct RunOptions {
@@ -57,8 +66,8 @@ struct RunOptions {
   bool park_polls = true;
   bool untimed = false;  ///< zero-latency model: function only
   Picoseconds max_time = models::microseconds(2e6);
-  /// Called now and then with the simulated time of the run at hand; returning false stops with an Error.
-  std::function<bool(Picoseconds)> progress;
+  /// Called now and then with the state of the run at hand; returning false stops with an Error.
+  std::function<bool(const RunProgress&)> progress;
 };
 
 /// Errors: bad settings, files that cannot be found or read, and whatever the front end and the cluster

@@ -141,3 +141,21 @@ TEST_CASE("predict: the change is relative to the base") {
   CHECK_FALSE(prediction->in_range.has_value());
   CHECK(seen == std::vector<double>{0.25, 0.75});
 }
+
+TEST_CASE("check: runs above the suite's cost are sampled where they can be, unless all is to be exact") {
+  FakeRunner runner;
+  Measurement row = timed_row("a", "s", 10);
+  const Suite suite = suite_of("sample_above_s = 30\n[[rows]]\nids = ['*']\n");
+  const auto sampling_at = [&](std::optional<double> cost_s, bool exact) {
+    row.cost_s = cost_s;
+    const std::vector<Measurement> rows = {row};
+    const auto plan = plan_suite(suite, rows, "");
+    REQUIRE(plan);
+    REQUIRE(run_check(suite, *plan, runner, {.exact = exact}));
+    return runner.last_sampling;
+  };
+  CHECK(sampling_at(31, false) == Sampling::if_possible);
+  CHECK(sampling_at(31, true) == Sampling::off);
+  CHECK(sampling_at(30, false) == Sampling::off);
+  CHECK(sampling_at(std::nullopt, false) == Sampling::off);
+}

@@ -14,6 +14,7 @@ class FakeRunner final : public Runner {
   int runs = 0;
   ResultState result = ResultState::correct;
   std::string version = "1";
+  Sampling last_sampling = Sampling::off;
 
   Expected<std::string> fingerprint(const Job& job) override {
     std::string name = version + '|' + job.scenario;
@@ -25,6 +26,7 @@ class FakeRunner final : public Runner {
     ++runs;
     if (job.scenario == "broken") return Error{.message = "kernel 'k' deadlocks"};
     if (control.progress && !control.progress(0.5)) return Error{.message = "stopped"};
+    last_sampling = job.sampling;
     Outcome outcome{.scenario = job.scenario, .settings = job.settings, .time_us = 1, .logical_gb_per_s = 10};
     for (const std::string& setting : job.settings) {
       if (setting.starts_with("chunk=")) outcome.time_us += std::stod(setting.substr(6));
