@@ -166,6 +166,7 @@ struct ProgramFunction {
   std::vector<ProgramParameter> parameters;
   LaunchDirectives directives;
   uint32_t registers_per_thread = 0;  ///< estimate that decides occupancy (0: unknown)
+  uint32_t code_size = 0;             ///< estimate of the instructions in its machine code
 };
 
 struct ProgramVariable {

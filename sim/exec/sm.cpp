@@ -284,7 +284,7 @@ bool Sm::execute(Fragment& fragment, const ExecOp& exec, const Op& op, uint32_t 
       const uint32_t pc = fragment.pc;
       if (mask == fragment.mask) {
         fragment.pc = op.target;
-        fragment.cycle += parameters_.branch_taken_clk;
+        fragment.cycle += op.issue_slots == 0 ? 0 : parameters_.branch_taken_clk;  // 0: predicates instead
         if (op.target <= pc) {
           if (fragment.join != nullptr && fragment.join->waiting != nullptr && ++fragment.join->spins > 4096)
             release_waiting(*fragment.join, cycle);
