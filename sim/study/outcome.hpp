@@ -29,6 +29,7 @@ struct Outcome {
   std::string mismatch;             ///< first wrong value, if result is wrong
   std::vector<KernelTime> kernels;  ///< of the timed call
   std::vector<Figure> figures;      ///< of a microbenchmark, the one it is about first; else empty
+  std::vector<PairPart> parts;      ///< of a pair of kernels, the communication first; else empty
   Bottleneck bottleneck;
   double wall_s = 0;            ///< of the run that computed it
   uint64_t peak_rss_bytes = 0;  ///< of the process that computed it

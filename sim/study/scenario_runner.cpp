@@ -87,6 +87,7 @@ Outcome outcome_of(const Job& job, const Scenario& scenario, const ScenarioResul
           .mismatch = result.first_mismatch,
           .kernels = result.kernels,
           .figures = result.figures,
+          .parts = result.parts,
           .bottleneck = find_bottleneck(result.timed, roles),
           .wall_s = result.wall_s,
           .peak_rss_bytes = peak_rss_bytes()};

@@ -8,7 +8,10 @@
 //   it
 //
 //   [values]                         # numbers by name, changed by --set values.accesses=1024
-//   ctas = 1                         # ctas, threads, cluster, shared: the launch (default 1, 1, 1, 0)
+//   ctas = 1                         # the launch: ctas, ctas_y, ctas_z, threads, threads_y, cluster, shared
+//   (dynamic),
+//                                    # registers (per thread, for occupancy; 0: estimated); default 1, shared
+//                                    0
 //   accesses = 4096
 //   footprint = "32 KiB"
 //

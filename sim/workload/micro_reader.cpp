@@ -17,6 +17,9 @@ using Fill = MicroContent::Fill;
 using Kind = MicroChecksum::Kind;
 
 constexpr std::array<std::string_view, 4> kTables = {"values", "buffers", "launches", "checksum"};
+/// Values that every launch has, stated or not.
+constexpr std::array<std::string_view, 8> kShape = {"ctas",      "ctas_y",  "ctas_z",    "threads",
+                                                    "threads_y", "cluster", "registers", "shared"};
 constexpr std::array<std::string_view, 4> kFills = {"zero", "index", "chase", "counters"};
 constexpr std::array<std::string_view, 5> kKinds = {"chase", "words", "tickets", "rounds", "value"};
 
@@ -238,7 +241,12 @@ Expected<void> set_micro_value(MicroScenario& micro, std::string_view name, std:
     known->second = MicroCount{{std::string(text)}};
     return {};
   }
-  std::vector<std::string> names;
+  const auto is_shape = std::find(kShape.begin(), kShape.end(), name) != kShape.end();
+  if (is_shape) {
+    micro.values[std::string(name)] = MicroCount{{std::string(text)}};
+    return {};
+  }
+  std::vector<std::string> names(kShape.begin(), kShape.end());
   for (const auto& [key, value] : micro.values) names.push_back(key);
   const std::string meant = nearest(name, names);
   return refuse("the scenario has no value '" + std::string(name) + "'",

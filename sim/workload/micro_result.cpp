@@ -8,9 +8,11 @@ namespace ptxwire::sim {
 
 namespace {
 
-constexpr std::array<std::string_view, 9> kNames = {"clk_per_access", "bytes_per_clk", "bytes_per_clk_per_sm",
-                                                    "inner_gb_per_s", "gb_per_s",      "mean_clk",
-                                                    "near_clk",       "far_clk",       "far_share"};
+constexpr std::array<std::string_view, 10> kNames = {
+    "clk_per_access", "bytes_per_clk", "bytes_per_clk_per_sm",
+    "inner_gb_per_s", "gb_per_s",      "mean_clk",
+    "near_clk",       "far_clk",       "far_share",
+    "kernel_us"};
 
 double mean(std::span<const uint32_t> values) {
   double sum = 0;
@@ -56,6 +58,7 @@ std::vector<Figure> micro_figures(const MicroOutput& output) {
     ++timed;
   }
   std::vector<Figure> figures;
+  figures.push_back({"kernel_us", output.duration.us(), "us"});
   if (timed == 0 || slowest == 0) return figures;
   const double per_clk = bytes / slowest;
   figures.push_back({"clk_per_access", per_access / static_cast<double>(timed), "clk"});

@@ -34,6 +34,7 @@ struct MicroOutput {
 };
 
 /// Everything that the output gives:
+///   kernel_us             us        the kernel's duration, first CTA placed to last drained
 ///   clk_per_access        clk       mean over the CTAs of clocks over accesses
 ///   bytes_per_clk         B/clk     bytes of all CTAs over the clocks of the slowest
 ///   bytes_per_clk_per_sm  B/clk/SM  the same over the SMs that took part

@@ -318,7 +318,7 @@ Expected<ScenarioResult> run_ring_broadcast(const Scenario& scenario, const mode
   if (!ring) return ring.error();
   for (uint32_t iteration = 0; iteration < scenario.iterations; ++iteration)
     if (const auto enqueued = (*ring)->enqueue(iteration); !enqueued) return enqueued.error();
-  auto report = (*cluster)->run(run_limits(options));
+  auto report = run_beside(**cluster, options);
   if (!report) return report.error();
 
   ScenarioResult result;

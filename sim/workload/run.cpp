@@ -6,6 +6,7 @@
 
 #include "models/machines/machine.hpp"
 #include "models/machines/toml_file.hpp"
+#include "sim/workload/co_run.hpp"
 #include "sim/workload/expectation.hpp"
 #include "sim/workload/intranode.hpp"
 #include "sim/workload/micro_run.hpp"
@@ -85,11 +86,13 @@ struct TimedRun {
   uint64_t warp_instructions = 0, events = 0;  ///< of all runs
 };
 
-Expected<TimedRun> run_calls(IntranodeNode& node, const RunLimits& limits) {
+Expected<TimedRun> run_calls(IntranodeNode& node, const RunOptions& options) {
   const Scenario& s = node.scenario();
   TimedRun timed;
-  const auto run = [&]() -> Expected<void> {
-    auto report = node.cluster().run(limits);
+  RunOptions by_itself = options;
+  by_itself.companion = nullptr;
+  const auto run = [&](const RunOptions& how) -> Expected<void> {
+    auto report = run_beside(node.cluster(), how);
     if (!report) return report.error();
     timed.report = std::move(*report);
     timed.warp_instructions += timed.report.warp_instructions;
@@ -99,7 +102,7 @@ Expected<TimedRun> run_calls(IntranodeNode& node, const RunLimits& limits) {
   for (uint32_t call = 0; call < s.calls; ++call) {
     if (s.flush_l2 && call + 1 == s.calls) {
       if (call > 0)
-        if (const auto done = run(); !done) return done.error();
+        if (const auto done = run(by_itself); !done) return done.error();
       node.cluster().flush_l2();
       if (const auto delayed = node.enqueue_delay(); !delayed) return delayed.error();
     }
@@ -107,7 +110,7 @@ Expected<TimedRun> run_calls(IntranodeNode& node, const RunLimits& limits) {
     if (!enqueued) return enqueued.error();
     timed.calls = std::move(*enqueued);
   }
-  if (const auto done = run(); !done) return done.error();
+  if (const auto done = run(options); !done) return done.error();
   return timed;
 }
 
@@ -156,7 +159,7 @@ Expected<ScenarioResult> run_intranode(const Scenario& scenario, const models::M
   const TestData data(scenario.seed);
   auto node = IntranodeNode::create(**cluster, scenario, routing, data);
   if (!node) return node.error();
-  auto timed = run_calls(**node, run_limits(options));
+  auto timed = run_calls(**node, options);
   if (!timed) return timed.error();
 
   ScenarioResult result;
@@ -168,18 +171,6 @@ Expected<ScenarioResult> run_intranode(const Scenario& scenario, const models::M
     judge(result, *std::move(mismatch));
   }
   return result;
-}
-
-Expected<ScenarioResult> run_family(const Scenario& scenario, const models::Machine& machine,
-                                    const RunOptions& options) {
-  switch (scenario.kernel) {
-    case KernelFamily::micro:
-      return run_micro(scenario, machine, options);
-    case KernelFamily::ring_broadcast:
-      return run_ring_broadcast(scenario, machine, options);
-    default:
-      return run_intranode(scenario, machine, options);
-  }
 }
 
 }  // namespace
@@ -194,6 +185,20 @@ std::string_view result_state_name(ResultState state) {
       return "unchecked";
   }
   return "unchecked";
+}
+
+Expected<ScenarioResult> run_family(const Scenario& scenario, const models::Machine& machine,
+                                    const RunOptions& options) {
+  switch (scenario.kernel) {
+    case KernelFamily::micro:
+      return run_micro(scenario, machine, options);
+    case KernelFamily::co_run:
+      return run_co_run(scenario, machine, options);
+    case KernelFamily::ring_broadcast:
+      return run_ring_broadcast(scenario, machine, options);
+    default:
+      return run_intranode(scenario, machine, options);
+  }
 }
 
 Expected<ScenarioResult> run_scenario(const Scenario& scenario, const RunOptions& options) {
@@ -223,6 +228,18 @@ Expected<std::vector<std::string>> scenario_inputs(const Scenario& scenario) {
     file = base ? (std::filesystem::path(file).parent_path() / *base).string() : "";
   }
   add(machine->topology);
+  if (scenario.kernel == KernelFamily::co_run) {
+    const auto parts = co_run_scenarios(scenario);
+    if (!parts) return parts.error();
+    for (const auto* side : {&parts->communication, &parts->baseline, &parts->compute})
+      for (const Scenario& part : *side) {
+        const auto inputs = scenario_inputs(part);
+        if (!inputs) return inputs.error();
+        add(part.path);
+        for (const std::string& input : *inputs) add(input);
+      }
+    return paths;
+  }
   const bool micro = scenario.kernel == KernelFamily::micro;
   if (micro || scenario.kernel == KernelFamily::ring_broadcast) {
     const auto program = micro ? micro_program_path(scenario) : ring_broadcast_program_path(scenario);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "sim/cluster/cluster.hpp"
+#include "sim/workload/companion.hpp"
 #include "sim/workload/micro_result.hpp"
 #include "sim/workload/scenario.hpp"
 
@@ -44,9 +45,10 @@ struct ScenarioResult {
   std::array<std::string, 2>
       cta_roles;  ///< what even and odd CTAs of the main kernel do; empty if it is not ours
   std::vector<Figure>
-      figures;        ///< of a microbenchmark, the one it is about first; bandwidths and bound are 0
-  RunReport timed;    ///< report of the run that holds the timed call
-  double wall_s = 0;  ///< host time of set-up, runs and check
+      figures;  ///< of a microbenchmark, the one it is about first; bandwidths and bound are 0
+  std::vector<PairPart> parts;  ///< of a pair: the communication first
+  RunReport timed;              ///< report of the run that holds the timed call
+  double wall_s = 0;            ///< host time of set-up, runs and check
 };
 
 struct RunOptions {
@@ -55,6 +57,7 @@ struct RunOptions {
   bool park_polls = true;
   bool untimed = false;  ///< zero-latency model: function only
   Picoseconds max_time = models::microseconds(2e6);
+  Companion* companion = nullptr;  ///< shares the cluster of the run that holds the timed call
   /// Called now and then with the simulated time of the run at hand; returning false stops with an Error.
   std::function<bool(Picoseconds)> progress;
 };

@@ -16,6 +16,15 @@ RunLimits run_limits(const RunOptions& options) {
   return limits;
 }
 
+Expected<RunReport> run_beside(Cluster& cluster, const RunOptions& options) {
+  if (options.companion == nullptr) return cluster.run(run_limits(options));
+  if (const auto enqueued = options.companion->enqueue(cluster); !enqueued) return enqueued.error();
+  auto report = cluster.run(run_limits(options));
+  if (!report) return report;
+  if (const auto finished = options.companion->finish(*report); !finished) return finished.error();
+  return report;
+}
+
 Expected<void> check_fits_gpu(const Scenario& scenario, const models::Machine& machine, uint64_t bytes,
                               const std::string& what) {
   if (bytes <= machine.hbm.bytes) return {};

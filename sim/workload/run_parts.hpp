@@ -12,6 +12,9 @@ namespace ptxwire::sim {
 
 RunLimits run_limits(const RunOptions& options);
 
+/// Runs what is enqueued, and the companion's work behind it if there is one.
+Expected<RunReport> run_beside(Cluster& cluster, const RunOptions& options);
+
 /// Before anything is allocated: `bytes` must fit the memory of one GPU. `what` says which setting asks for
 /// them: "'tokens' is 5: input and output".
 Expected<void> check_fits_gpu(const Scenario& scenario, const models::Machine& machine, uint64_t bytes,
@@ -23,6 +26,10 @@ struct LoadedProgram {
 };
 /// One PTX file on all GPUs of the cluster.
 Expected<LoadedProgram> load_on(Cluster& cluster, const std::string& path);
+
+/// A scenario that is valid, by its family.
+Expected<ScenarioResult> run_family(const Scenario& scenario, const models::Machine& machine,
+                                    const RunOptions& options);
 
 /// Duration of one kernel, launched on every rank: on rank 0, which has GPU 0, and on the slowest.
 KernelTime kernel_time(const RunReport& report, const std::vector<LaunchId>& launches);
