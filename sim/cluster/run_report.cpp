@@ -68,15 +68,15 @@ RunReport ClusterImplementation::report(Picoseconds begin, Picoseconds end, cons
     out.l2_read_bytes = (now.l2_sector_reads - old.l2_sector_reads) * models::kSectorBytes;
     out.l2_read_miss_bytes = (now.l2_sector_read_misses - old.l2_sector_read_misses) * models::kSectorBytes;
     out.l2_write_bytes = (now.l2_sector_writes - old.l2_sector_writes) * models::kSectorBytes;
-    out.hbm_read_bytes = now.hbm_read_bytes - old.hbm_read_bytes;
-    out.hbm_write_bytes = now.hbm_write_bytes - old.hbm_write_bytes;
+    out.hbm_read_bytes = now.hbm.read_bytes - old.hbm.read_bytes;
+    out.hbm_write_bytes = now.hbm.write_bytes - old.hbm.write_bytes;
     out.nvlink_sent_payload_bytes = now.nvlink_sent_payload_bytes - old.nvlink_sent_payload_bytes;
     out.nvlink_sent_wire_bytes = now.nvlink_sent_wire_bytes - old.nvlink_sent_wire_bytes;
     out.l2_evictions = evictions(now, old);
     out.l2_utilisation =
         static_cast<double>((now.l2_busy - old.l2_busy).value) * 1e-12 / seconds / machine_.l2.slices;
     out.hbm_utilisation =
-        static_cast<double>((now.hbm_busy - old.hbm_busy).value) * 1e-12 / seconds / machine_.hbm.channels;
+        static_cast<double>((now.hbm.busy - old.hbm.busy).value) * 1e-12 / seconds / machine_.hbm.channels;
     const uint32_t links = machine_.nvlink.links_per_gpu;
     for (uint32_t l = 0; l < links; ++l) {
       const models::LinkUse egress = fabric_->egress_use(GpuId{g}, l);

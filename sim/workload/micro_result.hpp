@@ -40,8 +40,10 @@ struct MicroOutput {
 ///   bytes_per_clk_per_sm  B/clk/SM  the same over the SMs that took part
 ///   inner_gb_per_s        GB/s      bytes_per_clk at the clock of the SMs: without launch and drain
 ///   gb_per_s              GB/s      bytes of all CTAs over the kernel's duration, as a profiler shows it
-/// and with samples, which are split into two groups so that each lies nearest to its own mean:
-///   mean_clk, near_clk, far_clk, far_share   clk, and the share of the upper group
+/// and with samples, which are split into two groups so that each lies nearest to its own median:
+///   mean_clk            clk    of all
+///   near_clk, far_clk   clk    medians of the two groups
+///   far_share           ratio  of the upper group
 std::vector<Figure> micro_figures(const MicroOutput& output);
 
 /// All names, for messages.
