@@ -174,7 +174,7 @@ class MicroRun final : public MicroInstance {
   Expected<void> load() {
     const auto path = micro_program_path(scenario_);
     if (!path) return path.error();
-    auto loaded = load_on(cluster_, *path);
+    auto loaded = load_on(cluster_, scenario_, *path, scenario_.entry);
     if (!loaded) return loaded.error();
     program_ = std::move(loaded->program);
     module_ = loaded->module;

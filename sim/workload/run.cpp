@@ -240,6 +240,7 @@ Expected<std::vector<std::string>> scenario_inputs(const Scenario& scenario) {
       }
     return paths;
   }
+  add(scenario.ptxas_log);
   const bool micro = scenario.kernel == KernelFamily::micro;
   if (micro || scenario.kernel == KernelFamily::ring_broadcast) {
     const auto program = micro ? micro_program_path(scenario) : ring_broadcast_program_path(scenario);

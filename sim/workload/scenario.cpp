@@ -19,6 +19,7 @@ constexpr uint32_t kMaxTopk = 32;            ///< one lane of a warp each
 constexpr uint32_t kRowGranuleBytes = 512;   ///< 32 lanes of 16 bytes
 constexpr uint32_t kMaxExperts = 1U << 16U;  ///< the routing draws a score per token and expert
 constexpr uint32_t kMaxCalls = 10000;        ///< the last one is timed: more only takes time
+constexpr uint32_t kMaxRegisters = 255;      ///< that an instruction can name
 constexpr uint32_t kMaxHidden = 1U << 20U;   ///< rows of megabytes are no rows
 constexpr uint32_t kScaleGroup = 128;        ///< FP8 elements per scale factor
 /// Half a row must fit the staging buffer of a warp beside its mbarrier (kernels/src/dispatch_d.cu).
@@ -170,6 +171,9 @@ Expected<void> apply_override(Scenario& scenario, std::string_view assignment) {
 }
 
 Expected<void> validate(const Scenario& s) {
+  if (s.registers > kMaxRegisters)
+    return refuse(s, "'registers' is " + std::to_string(s.registers) + ", expected at most " +
+                         std::to_string(kMaxRegisters) + " per thread");
   if (s.kernel == KernelFamily::micro) return validate_micro(s);
   if (s.kernel == KernelFamily::ring_broadcast) return validate_ring_broadcast(s);
   if (s.kernel == KernelFamily::co_run) return validate_co_run(s);

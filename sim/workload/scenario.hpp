@@ -72,8 +72,11 @@ struct Scenario {
   uint32_t iterations = 20;       ///< back to back; the time of one in the steady state counts
 
   // Other PTX in place of ours, for comparisons; empty: by kernel, revision and hints.
-  std::string ptx;    ///< file with the main kernel
-  std::string entry;  ///< its name there
+  std::string ptx;         ///< file with the main kernel
+  std::string entry;       ///< its name there
+  uint32_t registers = 0;  ///< per thread of the main kernel, which decides occupancy; 0: as ptxas_log says
+  std::string
+      ptxas_log;  ///< text of `ptxas -v` with the registers of all kernels; empty: estimated from the PTX
   std::string notify_ptx;
   std::string notify_entry;
 

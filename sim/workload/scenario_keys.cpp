@@ -184,6 +184,10 @@ constexpr std::array kTable = {
     key<&Scenario::iterations>("iterations", "iterations", "broadcasts back to back", kRing),
     key<&Scenario::ptx>("ptx", "", "file with the main kernel, in place of ours", kSingle),
     key<&Scenario::entry>("entry", "", "name of the main kernel in it", kSingle),
+    key<&Scenario::registers>("registers", "registers",
+                              "per thread of the main kernel; 0: by log or estimate", kSingle),
+    key<&Scenario::ptxas_log>("ptxas_log", "", "file with the output of ptxas -v, for the kernels' registers",
+                              kSingle),
     key<&Scenario::notify_ptx>("notify_ptx", "", "file with the cached notify kernel, in place of ours"),
     key<&Scenario::notify_entry>("notify_entry", "", "name of the cached notify kernel in it"),
     key<&Scenario::baseline>(
