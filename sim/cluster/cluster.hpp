@@ -96,14 +96,25 @@ struct L2Evictions {
   uint64_t lines = 0;
 };
 
+/// What a kernel (as in L2Evictions) had brought in and was still there.
+struct L2Holding {
+  std::string kernel;
+  uint64_t lines = 0;       ///< at the end of the run
+  uint64_t peak_lines = 0;  ///< the most at any time of it
+};
+
 struct GpuReport {
   uint64_t l2_read_bytes = 0, l2_read_miss_bytes = 0, l2_write_bytes = 0, hbm_read_bytes = 0,
            hbm_write_bytes = 0;
+  uint64_t hbm_row_hits = 0, hbm_row_openings = 0, hbm_turnarounds = 0;
   uint64_t nvlink_sent_payload_bytes = 0, nvlink_sent_wire_bytes = 0;
   double l2_utilisation = 0, hbm_utilisation = 0;
+  double hbm_activate_utilisation = 0;  ///< share of the time that activations leave no room for others
   double nvlink_egress_utilisation = 0, nvlink_egress_max_utilisation = 0, nvlink_ingress_utilisation = 0,
          nvlink_blocked_share = 0;
+  uint64_t l2_lines = 0;                  ///< that L2 has room for
   std::vector<L2Evictions> l2_evictions;  ///< pairs that occurred
+  std::vector<L2Holding> l2_holdings;     ///< kernels that held lines at some time
 };
 
 struct RunReport {

@@ -70,6 +70,9 @@ class ClusterImplementation final : public Cluster {
     return address >> kGpuShift == 0 ? nullptr : group_.space(home_of(address));
   }
   uint8_t owner_of(const std::string& role);
+  [[nodiscard]] std::string owner_name(unsigned owner) const;
+  void report_memory(GpuReport& out, const models::MemoryCounters& now, const models::MemoryCounters& old,
+                     double seconds) const;
   [[nodiscard]] std::vector<L2Evictions> evictions(const models::MemoryCounters& now,
                                                    const models::MemoryCounters& old) const;
   Error no_gpu(GpuId gpu) const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "sim/report/memory_report.hpp"
 #include "sim/report/table.hpp"
 
 namespace ptxwire::sim {
@@ -132,8 +133,9 @@ std::string run_text(const Outcome& outcome) {
   }
   if (!outcome.kernels.empty()) text += named_line("kernels", kernels_text(outcome.kernels));
   text += named_line("bottleneck", outcome.bottleneck.binding);
+  text += named_line("memory", memory_words(outcome.memory.all_gpus));
   text += parts_text(outcome.parts) + figures_text(outcome.figures) + resources_text(outcome.bottleneck) +
-          roles_text(outcome.bottleneck) + path_text(outcome.bottleneck);
+          l2_text(outcome.memory) + roles_text(outcome.bottleneck) + path_text(outcome.bottleneck);
   return text + '\n' + named_line("cost", cost_words(outcome));
 }
 

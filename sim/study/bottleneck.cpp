@@ -127,7 +127,8 @@ std::vector<ResourceUse> resource_uses(std::span<const GpuReport> gpus) {
           use_of("nvlink ingress", gpus, [](const GpuReport& gpu) { return gpu.nvlink_ingress_utilisation; }),
           use_of(std::string(kBlocked), gpus, [](const GpuReport& gpu) { return gpu.nvlink_blocked_share; }),
           use_of("l2", gpus, [](const GpuReport& gpu) { return gpu.l2_utilisation; }),
-          use_of("hbm", gpus, [](const GpuReport& gpu) { return gpu.hbm_utilisation; })};
+          use_of("hbm", gpus, [](const GpuReport& gpu) { return gpu.hbm_utilisation; }),
+          use_of("hbm rows", gpus, [](const GpuReport& gpu) { return gpu.hbm_activate_utilisation; })};
 }
 
 WaitReason longest_wait(const WarpProfile& profile) {

@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "sim/study/memory_account_json.hpp"
 #include "sim/study/outcome.hpp"
 
 namespace ptxwire::sim {
@@ -117,6 +118,7 @@ Outcome outcome_of(const json& entry) {
   for (const json& figure : entry.at("figures"))
     outcome.figures.push_back({figure.at("name"), figure.at("value"), figure.at("unit")});
   outcome.parts = parts_of(entry.at("parts"));
+  outcome.memory = memory_from_json(entry.at("memory"));
   return outcome;
 }
 
@@ -145,6 +147,7 @@ json to_json(const Outcome& outcome) {
           {"kernels", std::move(kernels)},
           {"figures", std::move(figures)},
           {"parts", parts_json(outcome.parts)},
+          {"memory", memory_json(outcome.memory)},
           {"bottleneck", bottleneck_json(outcome.bottleneck)},
           {"wall_s", outcome.wall_s},
           {"peak_rss_bytes", outcome.peak_rss_bytes}};
