@@ -116,6 +116,9 @@ void add_sm(std::vector<Parameter>& table) {
   add(row<kSm, &P::tma_store_issue_clk>("sm.tma_store_issue_clk", cycles, {0, 100000}));
   add(row<kSm, &P::tma_latency_clk>("sm.tma_latency_clk", cycles, {0, 100000}));
   add(row<kSm, &P::tma_bytes_per_clk>("sm.tma_bytes_per_clk", bytes_per_cycle, {1, 1e6}));
+  add(row<kSm, &P::tensor_fma_per_clk>("sm.tensor_fma_per_clk", count, {1, 1e9}));
+  add(row<kSm, &P::tensor_shared_bytes_per_clk>("sm.tensor_shared_bytes_per_clk", bytes_per_cycle, {1, 1e6}));
+  add(row<kSm, &P::tensor_latency_clk>("sm.tensor_latency_clk", cycles, {0, 100000}));
   add(row<kSm, &P::fence_proxy_async_clk>("sm.fence_proxy_async_clk", cycles, {0, 100000}));
   add(row<kSm, &P::fence_cta_clk>("sm.fence_cta_clk", cycles, {0, 100000}));
   add(row<kSm, &P::fence_gpu_clk>("sm.fence_gpu_clk", cycles, {0, 100000}));

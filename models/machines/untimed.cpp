@@ -21,6 +21,8 @@ void untime(SmParameters& sm) {
   sm.remote_store_window_bytes = sm.local_store_window_bytes = kUnlimitedBytes;
   sm.tma_load_issue_clk = sm.tma_store_issue_clk = sm.tma_latency_clk = 0;
   sm.tma_bytes_per_clk = kUnlimited;
+  sm.tensor_fma_per_clk = sm.tensor_shared_bytes_per_clk = kUnlimited;
+  sm.tensor_latency_clk = 0;
   sm.fence_proxy_async_clk = sm.fence_cta_clk = sm.fence_gpu_clk = sm.fence_sys_clk = 0;
   sm.barrier_latency_clk = sm.barrier_per_warp_clk = 0;
   sm.mbarrier_arrive_clk = sm.mbarrier_wait_clk = 0;

@@ -70,8 +70,8 @@ class ProgramBuilder {
       return refuse(linked, fmt::format("keeps {} registers live at once, at most {} are supported",
                                         allocation.rows, kMaximumRows));
     ProgramFunction function = describe(index, lowering.frame());
-    function.registers_per_thread =
-        estimate_registers(peak_pressure(code, intervals), linked.function->directives);
+    function.registers_per_thread = estimate_registers(peak_pressure(code, intervals),
+                                                       linked.function->directives, moves_registers(code));
     function.code_size = estimate_code_size(code, beyond_slots);
     function.register_rows = allocation.rows;
     function.predicates = allocation.predicates;

@@ -92,8 +92,10 @@ constexpr uint8_t kBulkCopySlots = 13;
 /// memory is made a generic one, by a move of either half.
 Facts memory_facts(const Op& op) {
   if (op.frame_relative && op.modifiers.sub_space == SubSpace::func) return {LatencyClass::alu, 1};
-  if (op.opcode == Opcode::cp_async_bulk || op.opcode == Opcode::cp_reduce_async_bulk)
-    return {LatencyClass::memory, kBulkCopySlots};
+  const bool bulk = op.opcode == Opcode::cp_async_bulk || op.opcode == Opcode::cp_reduce_async_bulk ||
+                    op.opcode == Opcode::cp_async_bulk_tensor ||
+                    op.opcode == Opcode::cp_reduce_async_bulk_tensor;
+  if (bulk) return {LatencyClass::memory, kBulkCopySlots};
   const bool near = op.modifiers.space == Space::shared || op.modifiers.scope == Scope::cta;
   const bool plain = op.opcode == Opcode::ld || op.opcode == Opcode::st || op.opcode == Opcode::atom ||
                      op.opcode == Opcode::red;
@@ -247,6 +249,13 @@ Facts facts_of(const Op& op) {
       return {LatencyClass::match, 1};
     case Opcode::redux:
       return {LatencyClass::redux, 1};
+    case Opcode::wgmma_mma_async:
+      return {LatencyClass::control, 2};  // HGMMA, and a descriptor on its way to a uniform register
+    case Opcode::wgmma_fence:
+    case Opcode::wgmma_wait_group:
+      return {LatencyClass::control, 1};
+    case Opcode::wgmma_commit_group:
+      return {LatencyClass::none, 0};  // a bit of the last HGMMA
     default:
       break;
   }
@@ -255,6 +264,12 @@ Facts facts_of(const Op& op) {
 }
 
 }  // namespace
+
+bool moves_registers(const VirtualCode& code) {
+  return std::any_of(code.ops.begin(), code.ops.end(), [](const Op& op) {
+    return op.opcode == Opcode::setmaxnreg_inc || op.opcode == Opcode::setmaxnreg_dec;
+  });
+}
 
 void annotate_static_facts(VirtualCode& code) {
   for (Op& op : code.ops) {
@@ -285,7 +300,7 @@ uint32_t estimate_code_size(const VirtualCode& code, uint32_t beyond_slots) {
   return size;
 }
 
-uint32_t estimate_registers(uint32_t peak_live, const LaunchDirectives& directives) {
+uint32_t estimate_registers(uint32_t peak_live, const LaunchDirectives& directives, bool moves_registers) {
   constexpr uint32_t kFloor = 16, kCeiling = 255, kFile = 65536, kStep = 8;
   const auto rounded_up = [](uint32_t n) { return (n + kStep - 1) / kStep * kStep; };
   uint32_t limit = kCeiling;
@@ -297,6 +312,7 @@ uint32_t estimate_registers(uint32_t peak_live, const LaunchDirectives& directiv
     const uint64_t share = kFile / std::max<uint64_t>(1, threads * std::max(1U, directives.minnctapersm));
     limit = std::min(limit, std::max(kFloor, static_cast<uint32_t>(share) / kStep * kStep));
   }
+  if (moves_registers && limit != kCeiling) return limit;
   return std::min(limit, std::max(kFloor, rounded_up(peak_live + peak_live / 10)));
 }
 

@@ -22,6 +22,10 @@ uint32_t estimate_code_size(const VirtualCode& code, uint32_t beyond_slots);
 
 /// Estimate of the 32-bit registers that a thread of this function takes on hardware: the peak of live values
 /// plus a tenth for addresses and scheduling, in steps of 8, within the limits that `directives` imply.
-uint32_t estimate_registers(uint32_t peak_live, const LaunchDirectives& directives);
+/// A kernel that `moves_registers` starts with as many as they allow: setmaxnreg only shifts what is there.
+uint32_t estimate_registers(uint32_t peak_live, const LaunchDirectives& directives,
+                            bool moves_registers = false);
+/// Whether setmaxnreg occurs.
+bool moves_registers(const VirtualCode& code);
 
 }  // namespace ptxwire::ptx

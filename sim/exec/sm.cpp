@@ -377,6 +377,15 @@ bool Sm::execute(Fragment& fragment, const ExecOp& exec, const Op& op, uint32_t 
       return bulk_copy(fragment, op, mask, cycle);
     case ExecKind::bulk_control:
       return bulk_control(fragment, op, mask, cycle);
+    case ExecKind::tensor_copy:
+      return tensor_copy(fragment, op, mask, cycle);
+    case ExecKind::tensor_prefetch:
+      if (!tensor_prefetch(fragment, op, mask, cycle)) return false;
+      break;
+    case ExecKind::matrix_product:
+      return matrix_product(fragment, op, mask, cycle);
+    case ExecKind::matrix_control:
+      return matrix_control(fragment, op, mask, cycle);
     case ExecKind::lane:
       break;
     case ExecKind::refused:

@@ -169,6 +169,8 @@ std::string_view meaning(WaitReason reason) {
       return "bulk copies";
     case WaitReason::atomic:
       return "atomics at their home";
+    case WaitReason::tensor_core:
+      return "matrix products on the tensor cores";
     default:
       return "other warps";
   }
