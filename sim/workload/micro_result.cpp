@@ -8,11 +8,11 @@ namespace ptxwire::sim {
 
 namespace {
 
-constexpr std::array<std::string_view, 10> kNames = {
+constexpr std::array<std::string_view, 11> kNames = {
     "clk_per_access", "bytes_per_clk", "bytes_per_clk_per_sm",
-    "inner_gb_per_s", "gb_per_s",      "mean_clk",
-    "near_clk",       "far_clk",       "far_share",
-    "kernel_us"};
+    "inner_gb_per_s", "gb_per_s",      "tflop_per_s",
+    "mean_clk",       "near_clk",      "far_clk",
+    "far_share",      "kernel_us"};
 
 double mean(std::span<const uint32_t> values) {
   double sum = 0;
@@ -75,6 +75,8 @@ std::vector<Figure> micro_figures(const MicroOutput& output) {
   figures.push_back({"inner_gb_per_s", per_clk * output.clock_hz * 1e-9, "GB/s"});
   if (output.duration.value > 0)
     figures.push_back({"gb_per_s", bytes / static_cast<double>(output.duration.value) * 1e3, "GB/s"});
+  if (output.duration.value > 0 && output.flop > 0)
+    figures.push_back({"tflop_per_s", output.flop / static_cast<double>(output.duration.value), "TFLOP/s"});
   if (!output.samples.empty()) add_sample_figures(output.samples, figures);
   return figures;
 }

@@ -134,6 +134,9 @@ class MicroRun final : public MicroInstance {
       kernel.max_us = std::max(kernel.max_us, us);
     }
     output.duration = finished - started;
+    const auto flop = value_or(scenario_.micro, "flop", 0);
+    if (!flop) return flop.error();
+    output.flop = static_cast<double>(*flop);
     result.kernels.push_back(std::move(kernel));
     if (const auto done = read_output(output); !done) return done.error();
     result.figures = micro_figures(output);
@@ -160,10 +163,13 @@ class MicroRun final : public MicroInstance {
       const MicroMemory& buffer = memory_[i];
       if (!buffer.is_checked) continue;
       const std::span<const uint8_t> bytes = cluster_.view(addresses_[i], buffer.bytes);
+      const bool is_product = buffer.after.fill == MicroContent::Fill::bf16_product;
+      const std::vector<uint32_t> product =
+          is_product ? product_words(buffer, memory_) : std::vector<uint32_t>();
       for (uint64_t w = 0; w < bytes.size() / 4; ++w) {
         uint32_t found = 0;
         std::memcpy(&found, bytes.data() + 4 * w, 4);
-        if (const uint32_t word = MicroMemory::word(buffer.after, w); found != word)
+        if (const uint32_t word = is_product ? product[w] : MicroMemory::word(buffer.after, w); found != word)
           return found_and_expected("word " + std::to_string(w) + " of '" + buffer.name + "'", found, word);
       }
     }
@@ -254,7 +260,7 @@ class MicroRun final : public MicroInstance {
     const auto function =
         std::find_if(program_->functions.begin(), program_->functions.end(),
                      [&](const ptx::ProgramFunction& known) { return known.name == scenario_.entry; });
-    const std::vector<std::string>& arguments = scenario_.micro.launches[index].arguments;
+    const std::vector<MicroArgument>& arguments = scenario_.micro.launches[index].arguments;
     if (function == program_->functions.end())
       return std::vector<uint8_t>{};  // launch() names the nearest one
     if (function->parameters.size() != arguments.size())
@@ -264,21 +270,43 @@ class MicroRun final : public MicroInstance {
     std::vector<uint8_t> block(function->parameter_bytes);
     for (size_t i = 0; i < arguments.size(); ++i) {
       const ptx::ProgramParameter& parameter = function->parameters[i];
-      const auto value = argument(index, arguments[i]);
+      if (arguments[i].tensor_map) {
+        if (auto done = pack_tensor_map(*arguments[i].tensor_map, parameter, block); !done)
+          return done.error();
+        continue;
+      }
+      const std::string& text = arguments[i].text;
+      const auto value = argument(index, text);
       if (!value) return value.error();
       const bool fits = parameter.bytes == 8 || (parameter.bytes == 4 && *value <= UINT32_MAX);
       if (!fits)
-        return about(scenario_, "argument '" + arguments[i] + "' does not fit parameter '" + parameter.name +
+        return about(scenario_, "argument '" + text + "' does not fit parameter '" + parameter.name +
                                     "' of " + std::to_string(parameter.bytes) + " bytes");
       std::memcpy(block.data() + parameter.offset, &*value, parameter.bytes);
     }
     return block;
   }
 
+  Expected<void> pack_tensor_map(const MicroTensorMap& map, const ptx::ProgramParameter& parameter,
+                                 std::vector<uint8_t>& block) {
+    if (parameter.bytes != kTensorMapBytes)
+      return about(scenario_, "a tensor map has 128 bytes, parameter '" + parameter.name + "' " +
+                                  std::to_string(parameter.bytes));
+    const auto encoded = micro_tensor_map(scenario_.micro, map, address_of(map.buffer));
+    if (!encoded) return encoded.error();
+    std::memcpy(block.data() + parameter.offset, encoded->bytes.data(), kTensorMapBytes);
+    return {};
+  }
+
+  [[nodiscard]] DeviceAddress address_of(const std::string& buffer) const {
+    for (size_t i = 0; i < memory_.size(); ++i)
+      if (memory_[i].name == buffer) return addresses_[i];
+    return 0;
+  }
+
   Expected<uint64_t> argument(size_t index, const std::string& text) {
     if (text == kReport) return reports_[index];
-    for (size_t i = 0; i < memory_.size(); ++i)
-      if (memory_[i].name == text) return addresses_[i];
+    if (const DeviceAddress buffer = address_of(text); buffer != 0) return buffer;
     return evaluate(scenario_.micro, MicroCount{{text}});
   }
 
