@@ -89,6 +89,19 @@ struct CallSite {
 
 inline constexpr uint32_t kNoPc = UINT32_MAX;
 
+/// Elements of a matrix operand; `b1` has no type of its own in registers.
+enum class MatrixElement : uint8_t { none, f16, bf16, tf32, e4m3, e5m2, s8, u8, b1 };
+
+/// What a wgmma.mma_async does beyond its modifiers: D (64 x n) = A (64 x k) * B (k x n) + D, where k
+/// elements are 32 bytes.
+struct MatrixForm {
+  MatrixElement a = MatrixElement::none, b = MatrixElement::none;
+  uint16_t n = 0;
+  bool a_in_registers : 1 = false;                        ///< else A comes from shared memory, as B does
+  bool transpose_a : 1 = false, transpose_b : 1 = false;  ///< shared operand with m or n innermost, not k
+  bool negate_a : 1 = false, negate_b : 1 = false;
+};
+
 /// One decoded instruction. `pc` values are indices into Program::code.
 ///
 /// Operand conventions (src order):
@@ -107,7 +120,12 @@ inline constexpr uint32_t kNoPc = UINT32_MAX;
 ///   dst[0]; src[0] constant: frame base of this call (bytes into local memory) + src[0] mov_pack: dst[0];
 ///   src[0..n).  mov_unpack: dst[0..n); src[0] elect: dst[0] register (or sink), dst[1] predicate; src[0]
 ///   membermask bra:   target, reconvergence.  brx: src[0] index, operand_list of targets as constants
-///   everything else: dst and src in written order
+///   cp_async_bulk_tensor, cp_reduce_async_bulk_tensor, cp_async_bulk_prefetch_tensor: src[0] shared address
+///   (+offset), src[1] tensor map (+offset2), src[3] mbarrier (+offset3), src[4] cta mask, src[5] policy;
+///   operand_list: the coordinates, the innermost first
+///   wgmma_mma_async: matrix; src[0] descriptor of A, src[1] of B, src[2] predicate: D is added;
+///   operand_list: the registers of D twice (as destinations, then as sources), then those of A if it is
+///   there everything else: dst and src in written order
 struct Op {
   Opcode opcode = Opcode::invalid;
   LatencyClass latency = LatencyClass::alu;
@@ -118,6 +136,7 @@ struct Op {
   int32_t offset = 0;  ///< of address src[0]
   int32_t offset2 = 0, offset3 = 0;
   Modifiers modifiers;
+  MatrixForm matrix;
   uint32_t target = kNoPc;  ///< bra: destination pc; call: index into Program::calls
   uint32_t reconvergence =
       kNoPc;  ///< bra/brx that may diverge: pc of the immediate post-dominator (kNoPc: function end)
@@ -166,6 +185,7 @@ struct ProgramFunction {
   std::vector<ProgramParameter> parameters;
   LaunchDirectives directives;
   uint32_t registers_per_thread = 0;  ///< estimate that decides occupancy (0: unknown)
+  uint32_t code_size = 0;             ///< estimate of the instructions in its machine code
 };
 
 struct ProgramVariable {

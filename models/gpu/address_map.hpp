@@ -20,6 +20,7 @@ class L2AddressMap {
     uint32_t slice;  ///< slices [p * slices / partitions, ...) belong to partition p
     uint32_t set;    ///< over all slices: slice * sets_per_slice + set in slice
     uint16_t tag;    ///< unique within a range of l2.bytes / ways * 65536 (214 GB), more than a GPU has
+    uint32_t line;   ///< number among the lines of the slice, in the order of addresses; as unique as the tag
     uint8_t partition;
   };
 
@@ -48,8 +49,18 @@ class L2AddressMap {
     const uint64_t tag = sets_.quotient(row);
     const auto set_row = static_cast<uint32_t>(row - tag * sets_.divisor());
     // Only the bits of the tag that are kept may choose the set, or two lines could share set and tag.
-    const uint32_t set = rotate_in_ring(set_row, golden_hash(tag & 0xffffU), sets_.divisor());
-    return {slice, slice * sets_.divisor() + set, static_cast<uint16_t>(tag), static_cast<uint8_t>(home)};
+    const auto kept = static_cast<uint32_t>(tag & 0xffffU);
+    const uint32_t set = rotate_in_ring(set_row, golden_hash(kept), sets_.divisor());
+    return {slice, slice * sets_.divisor() + set, static_cast<uint16_t>(kept),
+            kept * sets_.divisor() + set_row, static_cast<uint8_t>(home)};
+  }
+
+  /// Place::line of the line with this tag in this set (over all slices) of `slice`.
+  [[nodiscard]] uint32_t line_of_tag(uint32_t slice, uint32_t set, uint16_t tag) const {
+    const uint32_t sets = sets_.divisor();
+    const uint32_t turned = rotate_in_ring(0, golden_hash(tag), sets);
+    const uint32_t in_slice = set - slice * sets;
+    return tag * sets + (in_slice < turned ? in_slice + sets - turned : in_slice - turned);
   }
 
  private:

@@ -87,6 +87,7 @@ L2Tags::Outcome L2Tags::access(uint32_t set_index, uint16_t tag, uint8_t sectors
     outcome.evicted_dirty_sectors = static_cast<uint8_t>(set.sectors[way] >> 4U);
     uint64_t& owners = owners_[set_index];
     outcome.evicted = (set.occupied & kWayBit[way]) != 0;
+    outcome.evicted_tag = set.tag[way];
     outcome.evicted_owner = static_cast<uint8_t>(owners >> (4 * way) & 15U);
     owners = (owners & ~(uint64_t{15} << (4 * way))) | uint64_t{owner} << (4 * way);
     set.tag[way] = tag;

@@ -23,6 +23,7 @@ class L2Tags {
     bool hit = false;                   ///< the line was present (its sectors need not be)
     bool evicted = false;               ///< another line had to leave
     uint8_t evicted_owner = 0;          ///< who had brought that line in
+    uint16_t evicted_tag = 0;
   };
 
   /// `sets` sets of `ways` (at most 16) lines, all invalid.

@@ -50,17 +50,13 @@ struct GpuMemorySystem::Implementation {
         map(machine.l2),
         tags(map.sets_per_slice() * machine.l2.slices, machine.l2.ways),
         slices(machine.l2.slices),
-        channels(machine.hbm.channels),
+        hbm(machine.hbm, machine.l2.slices, counters.hbm),
         return_ports(machine.sm.count),
         last_arrival(size_t{machine.sm.count} * 2),
-        channel_of_slice(machine.l2.slices),
         slice_time(machine.l2.slice_bytes_per_clk * machine.sm.clock_hz),
         partition_link_time(machine.l2.partition_link_bytes_per_clk * machine.sm.clock_hz),
         return_time(machine.sm.l1_return_bytes_per_clk * machine.sm.clock_hz),
-        channel_time(machine.hbm.bytes_per_second * machine.hbm.efficiency / machine.hbm.channels),
         pcie_time(machine.host.pcie_bytes_per_second),
-        write_buffer(channel_time(machine.hbm.write_buffer_bytes)),
-        hbm_latency(nanoseconds(machine.hbm.latency_ns)),
         pcie_latency(nanoseconds(machine.host.pcie_latency_ns)) {
     const ClockDomain clock(machine.sm.clock_hz);
     request_latency = clock.time(machine.l2.request_latency_clk);
@@ -69,11 +65,6 @@ struct GpuMemorySystem::Implementation {
     far_request = clock.time(machine.l2.far_extra_clk / 2);
     far_response = clock.time(machine.l2.far_extra_clk) - far_request;
     atomic_interval = clock.time(machine.l2.atomic_interval_clk);
-    // A slice belongs to one channel, as a slice sits at its memory controller. Misses of a slice then reach
-    // the channel in order, so claiming it at the end of the slice's service wastes no gap.
-    for (uint32_t slice = 0; slice < machine.l2.slices; ++slice)
-      channel_of_slice[slice] =
-          static_cast<uint32_t>(uint64_t{slice} * machine.hbm.channels / machine.l2.slices);
   }
 
   // --- from the SM to L2 and back
@@ -182,7 +173,7 @@ struct GpuMemorySystem::Implementation {
         ready = fetch(transaction, part.line, place, outcome.missing_sectors, served);
     }
     if (writes) counters.l2_sector_writes += sectors;
-    return max(ready, write_back(place.slice, outcome.evicted_dirty_sectors, served)) + access_latency;
+    return max(ready, write_back(place, outcome, served)) + access_latency;
   }
 
   /// Looks a line up and brings it in; who had to leave for it is put to the account of the kernels.
@@ -190,7 +181,15 @@ struct GpuMemorySystem::Implementation {
                            uint8_t sectors, bool writes) {
     const L2Tags::Outcome outcome =
         tags.access(place.set, place.tag, sectors, writes, transaction.l2_hint.of(line), transaction.owner);
-    if (outcome.evicted) ++counters.l2_evictions[transaction.owner][outcome.evicted_owner];
+    if (!outcome.hit) {
+      if (outcome.evicted) {
+        ++counters.l2_evictions[transaction.owner][outcome.evicted_owner];
+        --counters.l2_lines[outcome.evicted_owner];
+      }
+      const uint32_t lines = ++counters.l2_lines[transaction.owner];
+      uint32_t& peak = counters.l2_peak_lines[transaction.owner];
+      if (lines > peak) peak = lines;
+    }
     return outcome;
   }
 
@@ -213,37 +212,32 @@ struct GpuMemorySystem::Implementation {
                     uint8_t missing, Picoseconds now) {
     counters.l2_sector_read_misses += sector_count(missing);
     const uint32_t prefetch_bytes = transaction.l2_prefetch_bytes;
-    if (prefetch_bytes <= kSectorBytes) return read_hbm(place.slice, missing, now);
+    if (prefetch_bytes <= kSectorBytes) return read_hbm(place, missing, now);
     const auto wanted = static_cast<uint8_t>(widen(missing, prefetch_bytes) & ~missing);
     const L2Tags::Outcome around = use_tags(transaction, place, line, wanted, false);
-    const Picoseconds ready =
-        read_hbm(place.slice, static_cast<uint8_t>(missing | around.missing_sectors), now);
+    const Picoseconds ready = read_hbm(place, static_cast<uint8_t>(missing | around.missing_sectors), now);
     if (prefetch_bytes > kLineBytes) {
       const L2AddressMap::Place other = map.place(line ^ kLineBytes);
       const L2Tags::Outcome outcome = use_tags(transaction, other, line ^ kLineBytes, kAllSectors, false);
-      if (outcome.missing_sectors != 0) read_hbm(other.slice, outcome.missing_sectors, now);
-      write_back(other.slice, outcome.evicted_dirty_sectors, now);
+      if (outcome.missing_sectors != 0) read_hbm(other, outcome.missing_sectors, now);
+      write_back(other, outcome, now);
     }
     return ready;
   }
 
-  Picoseconds read_hbm(uint32_t slice, uint8_t sectors, Picoseconds now) {
-    const uint64_t bytes = uint64_t{sector_count(sectors)} * kSectorBytes;
-    const Picoseconds duration = channel_time(bytes);
-    counters.hbm_read_bytes += bytes;
-    counters.hbm_busy += duration;
-    return channels[channel_of_slice[slice]].claim(now, duration) + hbm_latency;
+  // A slice sits at the controller of its channels. Its misses reach them in order, so claiming them at the
+  // end of the slice's service wastes no gap.
+  Picoseconds read_hbm(const L2AddressMap::Place& place, uint8_t sectors, Picoseconds now) {
+    return hbm.read(place.slice, place.line, sector_count(sectors), now);
   }
 
-  /// Returns when the evicted sectors have left the L2 for the channel's write buffer.
-  Picoseconds write_back(uint32_t slice, uint8_t dirty_sectors, Picoseconds now) {
-    if (dirty_sectors == 0) return now;
-    const uint64_t bytes = uint64_t{sector_count(dirty_sectors)} * kSectorBytes;
-    const Picoseconds duration = channel_time(bytes);
+  /// Returns when the sectors evicted from the set of `place` have left the L2 for the channel's write
+  /// buffer.
+  Picoseconds write_back(const L2AddressMap::Place& place, const L2Tags::Outcome& outcome, Picoseconds now) {
+    if (outcome.evicted_dirty_sectors == 0) return now;
     ++counters.l2_evicted_dirty_lines;
-    counters.hbm_write_bytes += bytes;
-    counters.hbm_busy += duration;
-    return max(now, channels[channel_of_slice[slice]].claim(now, duration) - write_buffer);
+    const uint32_t line = map.line_of_tag(place.slice, place.set, outcome.evicted_tag);
+    return hbm.write(place.slice, line, sector_count(outcome.evicted_dirty_sectors), now);
   }
 
   // --- host memory
@@ -274,16 +268,16 @@ struct GpuMemorySystem::Implementation {
   uint32_t gpcs, partitions;
   L2AddressMap map;
   L2Tags tags;
-  std::vector<Server> slices, channels, return_ports;
+  MemoryCounters counters;
+  std::vector<Server> slices;
+  Hbm hbm;
+  std::vector<Server> return_ports;
   std::array<Server, 2> link_towards;  // [partition]
   Server to_host, from_host;
   std::vector<Picoseconds> last_arrival;  // [sm][partition]
-  std::vector<uint32_t> channel_of_slice;
-  ByteTime slice_time, partition_link_time, return_time, channel_time, pcie_time;
-  Picoseconds write_buffer;  // as the time its bytes take
-  Picoseconds hbm_latency, pcie_latency;
+  ByteTime slice_time, partition_link_time, return_time, pcie_time;
+  Picoseconds pcie_latency;
   Picoseconds request_latency, access_latency, response_latency, far_request, far_response, atomic_interval;
-  MemoryCounters counters;
   EventMember<Implementation, &Implementation::on_l2_arrival> at_l2{*this};
   EventMember<Implementation, &Implementation::on_sm_return> at_sm{*this};
   EventMember<Implementation, &Implementation::on_host_arrival> at_host{*this};
@@ -319,7 +313,10 @@ void GpuMemorySystem::deliver(Transaction& transaction, Picoseconds now) {
   implementation_->deliver(transaction, now);
 }
 
-void GpuMemorySystem::flush_l2() { implementation_->tags.invalidate_all(); }
+void GpuMemorySystem::flush_l2() {
+  implementation_->tags.invalidate_all();
+  implementation_->counters.l2_lines = {};
+}
 const MemoryCounters& GpuMemorySystem::counters() const { return implementation_->counters; }
 MemoryCounters& GpuMemorySystem::counters() { return implementation_->counters; }
 LogicalProcess& GpuMemorySystem::process() { return implementation_->process; }

@@ -8,6 +8,7 @@
 
 #include "models/base/logical_process.hpp"
 #include "models/base/transaction.hpp"
+#include "models/gpu/hbm.hpp"
 #include "models/machines/machine.hpp"
 
 namespace ptxwire::models {
@@ -17,13 +18,15 @@ class NvlinkFabric;
 /// Bytes and events since the start, per GPU.
 struct MemoryCounters {
   uint64_t l2_sector_reads = 0, l2_sector_writes = 0, l2_sector_read_misses = 0, l2_evicted_dirty_lines = 0;
-  uint64_t hbm_read_bytes = 0, hbm_write_bytes = 0;
+  HbmCounters hbm;
   uint64_t nvlink_sent_payload_bytes = 0,
            nvlink_sent_wire_bytes = 0;  ///< wire: with headers and acknowledgements
   uint64_t nvlink_received_payload_bytes = 0;
-  Picoseconds l2_busy{}, hbm_busy{};  ///< summed over slices / channels
+  Picoseconds l2_busy{};  ///< summed over slices
   /// Lines that had to leave L2: [kernel whose access took the place][kernel that had brought the line in].
   std::array<std::array<uint64_t, kMaxOwners>, kMaxOwners> l2_evictions{};
+  /// Lines in L2 that a kernel had brought in: now, and the most there ever were.
+  std::array<uint32_t, kMaxOwners> l2_lines{}, l2_peak_lines{};
 };
 
 /// Accesses of one SM to one line, and of one GPU to one line of another, are performed in the order of

@@ -179,6 +179,10 @@ Expected<void> check_consistency(const Machine& machine) {
     return fail("l2.slices must be a multiple of l2.partitions");
   if (machine.l2.bytes < uint64_t{128} * machine.l2.ways * machine.l2.slices)
     return fail("l2.bytes holds less than one set per slice");
+  if (machine.l2.slices % machine.hbm.channels != 0 && machine.hbm.channels % machine.l2.slices != 0)
+    return fail("hbm.channels must be a multiple of l2.slices, or the other way round");
+  if (machine.hbm.refresh_ns >= machine.hbm.refresh_interval_ns)
+    return fail("hbm.refresh_ns must be shorter than hbm.refresh_interval_ns");
   if (machine.nvlink.interleave_bytes % 128 != 0)
     return fail("nvlink.interleave_bytes must be a multiple of 128 B");
   if (machine.sm.max_shared_per_cta_bytes + machine.sm.shared_reserved_per_cta_bytes >

@@ -73,6 +73,9 @@ struct SmParameters {
   uint32_t local_store_window_bytes = 131072;  ///< unacknowledged local stores per SM
   uint32_t tma_load_issue_clk = 22, tma_store_issue_clk = 75, tma_latency_clk = 475;
   double tma_bytes_per_clk = 64;
+  double tensor_fma_per_clk = 2048;  ///< of 16-bit elements, all four tensor cores; others by their width
+  double tensor_shared_bytes_per_clk = 128;  ///< operands of warpgroup products from shared memory
+  uint32_t tensor_latency_clk = 20;          ///< last multiplication to result
   uint32_t fence_proxy_async_clk = 57;  ///< generic stores before async reads
   uint32_t fence_cta_clk = 8, fence_gpu_clk = 200, fence_sys_clk = 400;  ///< beyond waiting for stores
   uint32_t barrier_latency_clk = 22, barrier_per_warp_clk = 2;
@@ -100,10 +103,22 @@ struct L2Parameters {
 struct HbmParameters {
   uint64_t bytes = 80ULL << 30;
   double bytes_per_second = 3.35e12;
-  double efficiency = 0.9;
-  uint32_t channels = 80;
-  double latency_ns = 180;             ///< beyond the L2 access of a miss
-  uint32_t write_buffer_bytes = 4096;  ///< evicted bytes per channel that may wait without holding up L2
+  uint32_t channels = 160;  ///< pseudo channels: a data bus and banks of its own each
+  uint32_t banks = 16;      ///< per channel
+  uint32_t row_bytes = 1024;
+  double activate_ns = 14.5;           ///< tRCD: activation to column command
+  double precharge_ns = 14.5;          ///< tRP: closing a row to activation of the next
+  double row_active_ns = 34.4;         ///< tRAS: activation to precharge, at least
+  double activate_interval_ns = 4.6;   ///< tRRD: between activations in one channel
+  double read_latency_ns = 14.5;       ///< tCL: column command to data
+  double write_latency_ns = 4.6;       ///< tWL
+  double write_to_read_ns = 6.1;       ///< tWTR: end of written data to a read command
+  double write_recovery_ns = 16;       ///< tWR: end of written data to precharge
+  double read_to_precharge_ns = 6.1;   ///< tRTP
+  double refresh_interval_ns = 3900;   ///< tREFI
+  double refresh_ns = 350;             ///< tRFC; 0: no refresh
+  double latency_ns = 110;             ///< of a miss, beyond L2 access and DRAM: controllers and wires
+  uint32_t write_buffer_bytes = 8192;  ///< per channel; goes out in bursts of half of it
 };
 
 struct NvlinkParameters {

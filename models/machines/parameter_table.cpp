@@ -116,6 +116,9 @@ void add_sm(std::vector<Parameter>& table) {
   add(row<kSm, &P::tma_store_issue_clk>("sm.tma_store_issue_clk", cycles, {0, 100000}));
   add(row<kSm, &P::tma_latency_clk>("sm.tma_latency_clk", cycles, {0, 100000}));
   add(row<kSm, &P::tma_bytes_per_clk>("sm.tma_bytes_per_clk", bytes_per_cycle, {1, 1e6}));
+  add(row<kSm, &P::tensor_fma_per_clk>("sm.tensor_fma_per_clk", count, {1, 1e9}));
+  add(row<kSm, &P::tensor_shared_bytes_per_clk>("sm.tensor_shared_bytes_per_clk", bytes_per_cycle, {1, 1e6}));
+  add(row<kSm, &P::tensor_latency_clk>("sm.tensor_latency_clk", cycles, {0, 100000}));
   add(row<kSm, &P::fence_proxy_async_clk>("sm.fence_proxy_async_clk", cycles, {0, 100000}));
   add(row<kSm, &P::fence_cta_clk>("sm.fence_cta_clk", cycles, {0, 100000}));
   add(row<kSm, &P::fence_gpu_clk>("sm.fence_gpu_clk", cycles, {0, 100000}));
@@ -158,8 +161,20 @@ void add_memory(std::vector<Parameter>& table) {
   add(row<kL2, &L::atomic_interval_clk>("l2.atomic_interval_clk", cycles, {0, 10000}));
   add(row<kHbm, &H::bytes>("hbm.bytes", bytes, {1 << 20, 1e13}));
   add(row<kHbm, &H::bytes_per_second>("hbm.bytes_per_second", rate, {1e6, 1e18}));
-  add(row<kHbm, &H::efficiency>("hbm.efficiency", ratio, {0.01, 1}));
   add(row<kHbm, &H::channels>("hbm.channels", count, {1, 1024}));
+  add(row<kHbm, &H::banks>("hbm.banks", count, {1, 1024}));
+  add(row<kHbm, &H::row_bytes>("hbm.row_bytes", bytes, {128, 1 << 20}));
+  add(row<kHbm, &H::activate_ns>("hbm.activate_ns", time, {0, 1e6}, kNanosecond));
+  add(row<kHbm, &H::precharge_ns>("hbm.precharge_ns", time, {0, 1e6}, kNanosecond));
+  add(row<kHbm, &H::row_active_ns>("hbm.row_active_ns", time, {0, 1e6}, kNanosecond));
+  add(row<kHbm, &H::activate_interval_ns>("hbm.activate_interval_ns", time, {0, 1e6}, kNanosecond));
+  add(row<kHbm, &H::read_latency_ns>("hbm.read_latency_ns", time, {0, 1e6}, kNanosecond));
+  add(row<kHbm, &H::write_latency_ns>("hbm.write_latency_ns", time, {0, 1e6}, kNanosecond));
+  add(row<kHbm, &H::write_to_read_ns>("hbm.write_to_read_ns", time, {0, 1e6}, kNanosecond));
+  add(row<kHbm, &H::write_recovery_ns>("hbm.write_recovery_ns", time, {0, 1e6}, kNanosecond));
+  add(row<kHbm, &H::read_to_precharge_ns>("hbm.read_to_precharge_ns", time, {0, 1e6}, kNanosecond));
+  add(row<kHbm, &H::refresh_interval_ns>("hbm.refresh_interval_ns", time, {1, 1e9}, kNanosecond));
+  add(row<kHbm, &H::refresh_ns>("hbm.refresh_ns", time, {0, 1e6}, kNanosecond));
   add(row<kHbm, &H::latency_ns>("hbm.latency_ns", time, {0, 1e6}, kNanosecond));
   add(row<kHbm, &H::write_buffer_bytes>("hbm.write_buffer_bytes", bytes, {0, kMany}));
 }

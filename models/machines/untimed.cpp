@@ -21,6 +21,8 @@ void untime(SmParameters& sm) {
   sm.remote_store_window_bytes = sm.local_store_window_bytes = kUnlimitedBytes;
   sm.tma_load_issue_clk = sm.tma_store_issue_clk = sm.tma_latency_clk = 0;
   sm.tma_bytes_per_clk = kUnlimited;
+  sm.tensor_fma_per_clk = sm.tensor_shared_bytes_per_clk = kUnlimited;
+  sm.tensor_latency_clk = 0;
   sm.fence_proxy_async_clk = sm.fence_cta_clk = sm.fence_gpu_clk = sm.fence_sys_clk = 0;
   sm.barrier_latency_clk = sm.barrier_per_warp_clk = 0;
   sm.mbarrier_arrive_clk = sm.mbarrier_wait_clk = 0;
@@ -38,9 +40,13 @@ void make_untimed(Machine& machine) {
   l2.slice_bytes_per_clk = l2.partition_link_bytes_per_clk = kUnlimited;
   l2.request_latency_clk = l2.access_latency_clk = l2.response_latency_clk = l2.far_extra_clk = 0;
   l2.atomic_interval_clk = 0;
-  machine.hbm.bytes_per_second = kUnlimited;
-  machine.hbm.latency_ns = 0;
-  machine.hbm.write_buffer_bytes = kUnlimitedBytes;
+  HbmParameters& hbm = machine.hbm;
+  hbm.bytes_per_second = kUnlimited;
+  hbm.latency_ns = hbm.refresh_ns = 0;
+  hbm.activate_ns = hbm.precharge_ns = hbm.row_active_ns = hbm.activate_interval_ns = 0;
+  hbm.read_latency_ns = hbm.write_latency_ns = hbm.write_to_read_ns = 0;
+  hbm.write_recovery_ns = hbm.read_to_precharge_ns = 0;
+  hbm.write_buffer_bytes = 0;  // a write is gone at once
   NvlinkParameters& nvlink = machine.nvlink;
   nvlink.link_bytes_per_second = kUnlimited;
   nvlink.egress_latency_ns = nvlink.switch_latency_ns = nvlink.ingress_latency_ns = 0;

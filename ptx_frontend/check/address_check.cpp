@@ -132,20 +132,30 @@ unsigned fragment_registers(std::string_view spelling, const OperandSpec& spec, 
 
 }  // namespace
 
+Result OperandChecker::check_descriptor(const Operand& operand) const {
+  if (operand.kind == OperandKind::vector) return mismatch(operand, "expected a matrix descriptor");
+  const Symbol* symbol = symbol_of(operand);
+  if (symbol == nullptr) return check_value(OperandSpec{}, Type::b64, operand);
+  if (symbol->kind == SymbolKind::reg && symbol->vector == 1 && type_bytes(symbol->type) == 8 &&
+      is_integer_or_bits(symbol->type))
+    return {};
+  return mismatch(operand, quoted(operand.name) + " is declared " + type_name(symbol->type) +
+                               ", a matrix descriptor needs a 64-bit register");
+}
+
 Result OperandChecker::check_fragment(const OperandSpec& spec, const Modifiers& m, const Operand& operand,
                                       std::string_view spelling) const {
   const Symbol* symbol = symbol_of(operand);
-  if (operand.kind == OperandKind::identifier && symbol != nullptr && symbol->kind == SymbolKind::reg &&
-      symbol->vector == 1 && !spec.destination && spelling.starts_with("wgmma")) {
-    if (type_bytes(symbol->type) == 8 && is_integer_or_bits(symbol->type)) return {};
-    return mismatch(operand, quoted(operand.name) + " is declared " + type_name(symbol->type) +
-                                 ", a matrix descriptor needs a 64-bit register");
-  }
   const bool vector_register = symbol != nullptr && symbol->kind == SymbolKind::reg && symbol->vector > 1;
   if (operand.kind != OperandKind::vector && !vector_register)
     return mismatch(operand, "expected a matrix fragment, { ... }");
   const size_t count = vector_register ? symbol->vector : operand.elements.size();
   const unsigned wanted = fragment_registers(spelling, spec, m.type);
+  if (spelling.starts_with("wgmma")) {
+    const unsigned n = number_behind(spelling, "m64n");
+    if (n == 0 || n > 256 || n % 8 != 0)
+      return mismatch(operand, "n is " + std::to_string(n) + ", expected a multiple of 8 up to 256");
+  }
   if (wanted != 0 && count != wanted)
     return mismatch(operand, "a fragment of this instruction has " + std::to_string(wanted) +
                                  " registers, found " + std::to_string(count));

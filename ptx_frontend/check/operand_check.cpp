@@ -331,6 +331,8 @@ Result OperandChecker::check_operand(const OperandSpec& spec, const Candidate& c
       return mismatch(operand, "expected '_' as destination, this form gives no result");
     case OperandClass::matrix:
       return check_fragment(spec, m, operand, spelling);
+    case OperandClass::descriptor:
+      return check_descriptor(operand);
     case OperandClass::label:
     case OperandClass::targets:
     case OperandClass::call:

@@ -50,6 +50,7 @@ class OperandChecker {
   [[nodiscard]] Result check_barrier(const Operand& operand) const;
   [[nodiscard]] Result check_multiple(const Operand& operand, unsigned unit, std::string_view id,
                                       std::string_view rule) const;
+  [[nodiscard]] Result check_descriptor(const Operand& operand) const;
   [[nodiscard]] Result check_fragment(const OperandSpec& spec, const Modifiers& m, const Operand& operand,
                                       std::string_view spelling) const;
   [[nodiscard]] Result check_braces(const Operand& operand, std::string_view what) const;

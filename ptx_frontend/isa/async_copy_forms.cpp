@@ -70,7 +70,7 @@ constexpr InstructionForm kForms[] = {
     {"cp.async.bulk.tensor", Opcode::cp_async_bulk_tensor,
      "word:1d|2d|3d|4d|5d space:shared::cluster sspace:global word?:tile compl:mbarrier::complete_tx::bytes "
      "flag?:multicast::cluster word?:cta_group::1@86/100|cta_group::2@86/100 flag?:L2::cache_hint",
-     "[A], tensor, [shared], ctamask, policy", kBulk, Support::checked_only},
+     "[A], tensor, [shared], ctamask, policy", kBulk},
     {"cp.async.bulk.tensor", Opcode::cp_async_bulk_tensor,
      "word:3d|4d|5d space:shared::cluster sspace:global word:im2col compl:mbarrier::complete_tx::bytes "
      "flag?:multicast::cluster word?:cta_group::1@86/100|cta_group::2@86/100 flag?:L2::cache_hint",
@@ -80,8 +80,7 @@ constexpr InstructionForm kForms[] = {
      "word:1d|2d|3d|4d|5d space:shared::cta sspace:global word?:tile compl:mbarrier::complete_tx::bytes "
      "flag?:L2::cache_hint",
      "[A], tensor, [shared], policy",
-     {86, 90},
-     Support::checked_only},
+     {86, 90}},
     {"cp.async.bulk.tensor",
      Opcode::cp_async_bulk_tensor,
      "word:3d|4d|5d space:shared::cta sspace:global word:im2col compl:mbarrier::complete_tx::bytes "
@@ -91,7 +90,7 @@ constexpr InstructionForm kForms[] = {
      Support::checked_only},
     {"cp.async.bulk.tensor", Opcode::cp_async_bulk_tensor,
      "word:1d|2d|3d|4d|5d space:global sspace:shared::cta word?:tile compl:bulk_group flag?:L2::cache_hint",
-     "tensor, [B], policy", kBulk, Support::checked_only},
+     "tensor, [B], policy", kBulk},
     {"cp.async.bulk.tensor", Opcode::cp_async_bulk_tensor,
      "word:3d|4d|5d space:global sspace:shared::cta word:im2col_no_offs compl:bulk_group "
      "flag?:L2::cache_hint",
@@ -99,15 +98,14 @@ constexpr InstructionForm kForms[] = {
     {"cp.reduce.async.bulk.tensor", Opcode::cp_reduce_async_bulk_tensor,
      "word:1d|2d|3d|4d|5d space:global sspace:shared::cta op:add|min|max|inc|dec|and|or|xor word?:tile "
      "compl:bulk_group flag?:L2::cache_hint",
-     "tensor, [B], policy", kBulk, Support::checked_only},
+     "tensor, [B], policy", kBulk},
     {"cp.reduce.async.bulk.tensor", Opcode::cp_reduce_async_bulk_tensor,
      "word:3d|4d|5d space:global sspace:shared::cta op:add|min|max|inc|dec|and|or|xor word:im2col_no_offs "
      "compl:bulk_group flag?:L2::cache_hint",
      "tensor, [B], policy", kBulk, Support::checked_only},
-    {"cp.async.bulk.prefetch.tensor", Opcode::cp_async_bulk_prefetch,
-     "word:1d|2d|3d|4d|5d level:L2 sspace:global word?:tile flag?:L2::cache_hint", "tensor, policy", kBulk,
-     Support::checked_only},
-    {"cp.async.bulk.prefetch.tensor", Opcode::cp_async_bulk_prefetch,
+    {"cp.async.bulk.prefetch.tensor", Opcode::cp_async_bulk_prefetch_tensor,
+     "word:1d|2d|3d|4d|5d level:L2 sspace:global word?:tile flag?:L2::cache_hint", "tensor, policy", kBulk},
+    {"cp.async.bulk.prefetch.tensor", Opcode::cp_async_bulk_prefetch_tensor,
      "word:3d|4d|5d level:L2 sspace:global word:im2col flag?:L2::cache_hint", "tensor, vector, policy", kBulk,
      Support::checked_only},
     {"tensormap.cp_fenceproxy",

@@ -30,6 +30,13 @@ constexpr NamedText kWordSets[] = {
     {"L1EVICT", "L1::evict_normal|L1::evict_unchanged|L1::evict_first|L1::evict_last|L1::no_allocate"},
     {"L2EVICT", "L2::evict_normal|L2::evict_first|L2::evict_last"},
     {"L2PREFETCH", "L2::64B|L2::128B|L2::256B"},
+    {"WGMMA8",
+     "m64n8k32|m64n16k32|m64n24k32|m64n32k32|m64n48k32|m64n64k32|m64n80k32|m64n96k32|m64n112k32|m64n128k32|"
+     "m64n144k32|m64n160k32|m64n176k32|m64n192k32|m64n208k32|m64n224k32|m64n240k32|m64n256k32"},
+    {"WGMMA1",
+     "m64n8k256|m64n16k256|m64n24k256|m64n32k256|m64n48k256|m64n64k256|m64n80k256|m64n96k256|m64n112k256|"
+     "m64n128k256|m64n144k256|m64n160k256|m64n176k256|m64n192k256|m64n208k256|m64n224k256|m64n240k256|"
+     "m64n256k256"},
     {"MMATYPE", "f16|bf16|tf32|f64|s8|u8|s4|u4|b1|e4m3|e5m2"},
 };
 
@@ -188,6 +195,7 @@ OperandSpec parse_operand_spec(std::string_view text) {
                                      {"tensor", OperandClass::tensor},
                                      {"vector", OperandClass::vector},
                                      {"matrix", OperandClass::matrix},
+                                     {"descriptor", OperandClass::descriptor},
                                      {"parts", OperandClass::parts},
                                      {"barrier", OperandClass::barrier},
                                      {"threads", OperandClass::threads},

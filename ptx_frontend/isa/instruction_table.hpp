@@ -48,7 +48,8 @@ enum class OperandClass : uint8_t {
   parity,       ///< 32 bits; a constant must be 0 or 1
   tensor,       ///< [map, {coordinates}]
   vector,       ///< { ... } of any 16-bit or 32-bit values
-  matrix,       ///< fragment: { ... } or a descriptor
+  matrix,       ///< fragment: { ... }
+  descriptor,   ///< of a matrix in shared memory: 64 bits
   parts,        ///< mov: { ... } whose elements make up the type
   barrier,      ///< barrier number
   threads,      ///< thread count of a barrier

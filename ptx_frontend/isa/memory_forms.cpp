@@ -103,12 +103,7 @@ constexpr InstructionForm kForms[] = {
     // ---- cache control
     {"prefetch", Opcode::prefetch, "space?:global|local level:L1|L2", "[A]", {20, 20}},
     {"prefetch", Opcode::prefetch, "space:global level:L2::evict_last|L2::evict_normal", "[A]", {74, 80}},
-    {"prefetch",
-     Opcode::prefetch,
-     "space?:const|param level:tensormap",
-     "[A]",
-     {80, 90},
-     Support::checked_only},
+    {"prefetch", Opcode::prefetch, "space?:const|param level:tensormap", "[A]", {80, 90}},
     {"prefetchu", Opcode::prefetch, "level:L1", "[A]", {20, 20}},
     {"discard", Opcode::discard, "space?:global level:L2", "[A], u32#128..128", {74, 80}},
     {"applypriority",

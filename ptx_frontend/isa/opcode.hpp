@@ -109,6 +109,7 @@ enum class Opcode : uint16_t {
   cp_reduce_async_bulk,
   cp_async_bulk_tensor,
   cp_reduce_async_bulk_tensor,
+  cp_async_bulk_prefetch_tensor,
   st_async,
   red_async,
   st_bulk,
@@ -136,7 +137,7 @@ enum class Opcode : uint16_t {
   redux,
   activemask,
   elect,
-  // ---- matrix (parsed and checked; not executed yet)
+  // ---- matrix (of these ldmatrix, stmatrix and mma are parsed and checked, not executed yet)
   ldmatrix,
   stmatrix,
   mma,

@@ -85,10 +85,15 @@ class FunctionLowering {
   void lower_branch(const Instruction& instruction);
   void lower_indexed_branch(const Instruction& instruction);
   void lower_not_executable(const Instruction& instruction);
+  static void append(PendingOp& pending, const std::vector<Value>& values);
   PendingOp start(const Instruction& instruction);
   void set_address(PendingOp& pending, size_t k, const Operand& operand);
   void lower_access(PendingOp& pending, const Operand& operand);
   uint32_t emit(PendingOp&& pending);
+
+  // ---- tensors and matrices (matrix_lowering.cpp)
+  void lower_tensor_copy(const Instruction& instruction);
+  void lower_matrix_product(const Instruction& instruction);
 
   // ---- calls (call_lowering.cpp)
   struct CallOperands;

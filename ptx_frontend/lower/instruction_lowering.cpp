@@ -73,6 +73,9 @@ size_t destination_count(Opcode opcode) {
     case Opcode::setmaxnreg_inc:
     case Opcode::setmaxnreg_dec:
     case Opcode::st_bulk:
+    case Opcode::wgmma_fence:
+    case Opcode::wgmma_commit_group:
+    case Opcode::wgmma_wait_group:
       return 0;
     default:
       return 1;
@@ -242,6 +245,13 @@ void FunctionLowering::lower_access(PendingOp& pending, const Operand& operand) 
   }
 }
 
+void FunctionLowering::append(PendingOp& pending, const std::vector<Value>& values) {
+  for (const Value& value : values) {
+    pending.list.slots.push_back(value.slot);
+    pending.list.registers.push_back(value.reg);
+  }
+}
+
 /// atom d, [a], b{, c}{, policy} and red [a], b{, policy}; vectors go to the operand list.
 void FunctionLowering::lower_atomic(const Instruction& instruction) {
   PendingOp pending = start(instruction);
@@ -252,15 +262,9 @@ void FunctionLowering::lower_atomic(const Instruction& instruction) {
   set_address(pending, 0, operands[first]);
   if (end < operands.size()) pending.set_src(kPolicySource, read(operands.back(), Type::b64));
   if (instruction.modifiers.vector > 1) {
-    const auto append = [&](const std::vector<Value>& values) {
-      for (const Value& value : values) {
-        pending.list.slots.push_back(value.slot);
-        pending.list.registers.push_back(value.reg);
-      }
-    };
-    if (returns) append(elements(operands[0], Type::none, true));
+    if (returns) append(pending, elements(operands[0], Type::none, true));
     pending.list.destinations = static_cast<uint32_t>(pending.list.slots.size());
-    append(elements(operands[first + 1], instruction.modifiers.type, false));
+    append(pending, elements(operands[first + 1], instruction.modifiers.type, false));
   } else {
     if (returns) pending.set_dst(0, write(operands[0]));
     for (size_t k = first + 1; k < end && k - first < 3; ++k)
@@ -372,6 +376,12 @@ void FunctionLowering::lower(const Instruction& instruction) {
     case Opcode::cp_async_bulk_prefetch:
     case Opcode::cp_reduce_async_bulk:
       return lower_copy(instruction);
+    case Opcode::cp_async_bulk_tensor:
+    case Opcode::cp_reduce_async_bulk_tensor:
+    case Opcode::cp_async_bulk_prefetch_tensor:
+      return lower_tensor_copy(instruction);
+    case Opcode::wgmma_mma_async:
+      return lower_matrix_product(instruction);
     case Opcode::bra:
       return lower_branch(instruction);
     case Opcode::brx:

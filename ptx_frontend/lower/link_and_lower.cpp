@@ -8,6 +8,7 @@
 #include "ptx_frontend/frontend.hpp"
 #include "ptx_frontend/link/linked_image.hpp"
 #include "ptx_frontend/lower/constant_pool.hpp"
+#include "ptx_frontend/lower/convergence_cost.hpp"
 #include "ptx_frontend/lower/dominators.hpp"
 #include "ptx_frontend/lower/function_lowering.hpp"
 #include "ptx_frontend/lower/poll_loops.hpp"
@@ -62,14 +63,16 @@ class ProgramBuilder {
     annotate_static_facts(code);
     const ControlFlowGraph graph = build_control_flow(code);
     const std::vector<uint32_t> post_dominators = immediate_post_dominators(graph);
+    const uint32_t beyond_slots = charge_convergence(code, graph, post_dominators, program_.constants);
     const LiveIntervals intervals = compute_liveness(code, graph);
     const RegisterAllocation allocation = allocate_registers(code, intervals);
     if (allocation.rows > kMaximumRows || allocation.predicates > kMaximumRows)
       return refuse(linked, fmt::format("keeps {} registers live at once, at most {} are supported",
                                         allocation.rows, kMaximumRows));
     ProgramFunction function = describe(index, lowering.frame());
-    function.registers_per_thread =
-        estimate_registers(peak_pressure(code, intervals), linked.function->directives);
+    function.registers_per_thread = estimate_registers(peak_pressure(code, intervals),
+                                                       linked.function->directives, moves_registers(code));
+    function.code_size = estimate_code_size(code, beyond_slots);
     function.register_rows = allocation.rows;
     function.predicates = allocation.predicates;
     std::vector<PollLoop> loops = find_poll_loops(code, graph, intervals, allocation);

@@ -1,7 +1,9 @@
 #include "ptx_frontend/lower/static_facts.hpp"
 
 #include <algorithm>
-#include <vector>
+#include <array>
+
+#include "ptx_frontend/lower/folding.hpp"
 
 namespace ptxwire::ptx {
 namespace {
@@ -41,7 +43,9 @@ Facts multiply_facts(const Op& op) {
   return {LatencyClass::imad, 1};
 }
 
-/// IEEE results are refined in software from an approximation; integers go through a float reciprocal.
+/// IEEE results are refined in software from an approximation; integers go through a float reciprocal, signed
+/// ones by way of magnitudes. Integer counts are those of ptxas 13 for one division of two registers; those
+/// of 64 bits are a subroutine.
 Facts divide_facts(const Op& op) {
   const Type type = op.modifiers.type;
   if (type == Type::f64) return {LatencyClass::division, 24};
@@ -49,7 +53,12 @@ Facts divide_facts(const Op& op) {
     if (op.modifiers.approx || op.modifiers.full) return {LatencyClass::sfu, 2};
     return {LatencyClass::division, 10};
   }
-  return {LatencyClass::division, is_wide(type) ? uint8_t{64} : uint8_t{16}};
+  const bool quotient = op.opcode == Opcode::div, is_signed = !is_unsigned_integer(type);
+  if (is_wide(type))
+    return {LatencyClass::division,
+            quotient ? (is_signed ? uint8_t{88} : uint8_t{73}) : (is_signed ? uint8_t{82} : uint8_t{69})};
+  return {LatencyClass::division,
+          quotient ? (is_signed ? uint8_t{22} : uint8_t{17}) : (is_signed ? uint8_t{20} : uint8_t{16})};
 }
 
 Facts root_facts(const Op& op) {
@@ -71,20 +80,47 @@ Facts convert_facts(const Op& op) {
   return {LatencyClass::conversion, 1};
 }
 
-/// Ordered accesses come with the fence instructions that sm_90 code has around them: MEMBAR, ERRBAR and
-/// CGAERRBAR before a release, CCTL.IVALL after an acquire. A bulk copy wants its operands in uniform
-/// registers first.
+/// Before a release: four dummy reads of shared memory and two MEMBAR at system scope, one MEMBAR at the
+/// others, then ERRBAR and CGAERRBAR. CCTL.IVALL follows an acquire.
+uint8_t release_slots(Scope scope) { return scope == Scope::sys ? 8 : 3; }
+
+/// A bulk copy takes its operands from uniform registers, and these may differ between threads: per turn of a
+/// loop a thread is elected, five operands move (R2UR), the predicate shrinks, the copy is issued.
+constexpr uint8_t kBulkCopySlots = 13;
+
+/// Ordered accesses come with the instructions of their fences. A 32-bit address of the cluster's shared
+/// memory is made a generic one, by a move of either half.
 Facts memory_facts(const Op& op) {
   if (op.frame_relative && op.modifiers.sub_space == SubSpace::func) return {LatencyClass::alu, 1};
+  const bool bulk = op.opcode == Opcode::cp_async_bulk || op.opcode == Opcode::cp_reduce_async_bulk ||
+                    op.opcode == Opcode::cp_async_bulk_tensor ||
+                    op.opcode == Opcode::cp_reduce_async_bulk_tensor;
+  if (bulk) return {LatencyClass::memory, kBulkCopySlots};
   const bool near = op.modifiers.space == Space::shared || op.modifiers.scope == Scope::cta;
-  const bool orders = op.opcode == Opcode::ld || op.opcode == Opcode::st || op.opcode == Opcode::atom ||
-                      op.opcode == Opcode::red;
+  const bool plain = op.opcode == Opcode::ld || op.opcode == Opcode::st || op.opcode == Opcode::atom ||
+                     op.opcode == Opcode::red;
   const Order order = op.modifiers.order;
   uint8_t slots = 1;
-  if (orders && !near && (order == Order::release || order == Order::acq_rel)) slots += 3;
-  if (orders && !near && (order == Order::acquire || order == Order::acq_rel)) slots += 1;
-  if (op.opcode == Opcode::cp_async_bulk || op.opcode == Opcode::cp_reduce_async_bulk) slots += 5;
+  if (plain && !near && (order == Order::release || order == Order::acq_rel))
+    slots += release_slots(op.modifiers.scope);
+  if (plain && !near && (order == Order::acquire || order == Order::acq_rel)) slots += 1;
+  if (plain && op.modifiers.space == Space::shared && op.modifiers.sub_space == SubSpace::cluster) slots += 2;
   return {LatencyClass::memory, slots};
+}
+
+/// The code asks first whether it was launched with a cluster (BRA before and after); arriving releases,
+/// waiting acquires.
+Facts cluster_barrier_facts(const Op& op) {
+  const bool relaxed = op.modifiers.order == Order::relaxed;
+  if (op.modifiers.barrier == BarrierAction::arrive)
+    return {LatencyClass::barrier, relaxed ? uint8_t{3} : uint8_t{6}};
+  return {LatencyClass::barrier, 4};
+}
+
+/// A barrier named by a register has its number and count packed into one word.
+Facts barrier_facts(const Op& op) {
+  const bool computed = op.src[0].kind == Slot::Kind::reg || op.src[1].kind == Slot::Kind::reg;
+  return {LatencyClass::barrier, computed ? uint8_t{4} : uint8_t{1}};
 }
 
 Facts facts_of(const Op& op) {
@@ -195,11 +231,14 @@ Facts facts_of(const Op& op) {
     case Opcode::nop:
       return {LatencyClass::none, 0};
     case Opcode::fence:
-      return {LatencyClass::fence, op.modifiers.scope == Scope::cta ? uint8_t{1} : uint8_t{4}};
+      if (op.modifiers.scope == Scope::cta) return {LatencyClass::fence, 1};
+      return {LatencyClass::fence, static_cast<uint8_t>(release_slots(op.modifiers.scope) + 1)};
     case Opcode::bar:
+      return barrier_facts(op);
     case Opcode::bar_warp_sync:
-    case Opcode::barrier_cluster:
       return {LatencyClass::barrier, 1};
+    case Opcode::barrier_cluster:
+      return cluster_barrier_facts(op);
     case Opcode::shfl:
       return {LatencyClass::shuffle, 1};
     case Opcode::vote:
@@ -210,6 +249,13 @@ Facts facts_of(const Op& op) {
       return {LatencyClass::match, 1};
     case Opcode::redux:
       return {LatencyClass::redux, 1};
+    case Opcode::wgmma_mma_async:
+      return {LatencyClass::control, 2};  // HGMMA, and a descriptor on its way to a uniform register
+    case Opcode::wgmma_fence:
+    case Opcode::wgmma_wait_group:
+      return {LatencyClass::control, 1};
+    case Opcode::wgmma_commit_group:
+      return {LatencyClass::none, 0};  // a bit of the last HGMMA
     default:
       break;
   }
@@ -217,61 +263,13 @@ Facts facts_of(const Op& op) {
   return touches_memory ? memory_facts(op) : Facts{LatencyClass::alu, 1};
 }
 
-/// Who reads a register, as far as folding asks.
-struct Use {
-  uint32_t reads = 0;
-  uint32_t as_address = 0;  ///< reads as the base of a load, store or atomic
-  uint32_t reader = 0;      ///< the latest reading op
-  uint32_t writes = 0;
-};
-
-std::vector<Use> gather_uses(const VirtualCode& code) {
-  std::vector<Use> uses(code.classes.size());
-  for (uint32_t i = 0; i < code.ops.size(); ++i) {
-    for_each_use(code, i, [&](VirtualRegister r) {
-      ++uses[r].reads;
-      uses[r].reader = i;
-    });
-    for_each_definition(code, i, [&](VirtualRegister r) { ++uses[r].writes; });
-    const Opcode opcode = code.ops[i].opcode;
-    const bool access =
-        opcode == Opcode::ld || opcode == Opcode::st || opcode == Opcode::atom || opcode == Opcode::red;
-    if (access && code.operands[i].src[0] != kNoRegister) ++uses[code.operands[i].src[0]].as_address;
-  }
-  return uses;
-}
-
-/// Removes what instruction selection merges: base + constant into the access, product into the sum that uses
-/// it.
-void fold(VirtualCode& code) {
-  const std::vector<Use> uses = gather_uses(code);
-  for (size_t i = 0; i < code.ops.size(); ++i) {
-    Op& op = code.ops[i];
-    const VirtualRegister result = code.operands[i].dst[0];
-    if (result == kNoRegister || op.guard.present() || !is_wide(op.modifiers.type) ||
-        op.opcode != Opcode::add) {
-      const bool product = op.opcode == Opcode::mul && op.modifiers.half != HalfSelect::hi &&
-                           result != kNoRegister && !is_float(op.modifiers.type) &&
-                           !is_wide(op.modifiers.type);
-      if (!product || uses[result].reads != 1 || uses[result].writes != 1) continue;
-      Op& sum = code.ops[uses[result].reader];
-      if (sum.opcode != Opcode::add || is_float(sum.modifiers.type)) continue;
-      sum.latency = op.latency;  // one IMAD does both
-      sum.issue_slots = 1;
-      op.latency = LatencyClass::none;
-      op.issue_slots = 0;
-      continue;
-    }
-    const bool by_constant = op.src[1].kind == Slot::Kind::constant || op.src[0].kind == Slot::Kind::constant;
-    if (by_constant && uses[result].writes == 1 && uses[result].reads != 0 &&
-        uses[result].reads == uses[result].as_address) {
-      op.latency = LatencyClass::none;
-      op.issue_slots = 0;
-    }
-  }
-}
-
 }  // namespace
+
+bool moves_registers(const VirtualCode& code) {
+  return std::any_of(code.ops.begin(), code.ops.end(), [](const Op& op) {
+    return op.opcode == Opcode::setmaxnreg_inc || op.opcode == Opcode::setmaxnreg_dec;
+  });
+}
 
 void annotate_static_facts(VirtualCode& code) {
   for (Op& op : code.ops) {
@@ -279,10 +277,30 @@ void annotate_static_facts(VirtualCode& code) {
     op.latency = facts.latency;
     op.issue_slots = facts.slots;
   }
-  fold(code);
+  fold_instructions(code);
 }
 
-uint32_t estimate_registers(uint32_t peak_live, const LaunchDirectives& directives) {
+uint32_t estimate_code_size(const VirtualCode& code, uint32_t beyond_slots) {
+  // The stack pointer and the memory descriptor come from the constant bank; a branch to itself ends the
+  // code.
+  constexpr uint32_t kFrame = 3;
+  constexpr uint32_t kCallOfDivision = 5;
+  uint32_t size = kFrame + beyond_slots;
+  std::array<bool, 4> has_subroutine{};
+  for (const Op& op : code.ops) {
+    size += op.issue_slots;
+    const bool integer_division =
+        op.latency == LatencyClass::division && is_wide(op.modifiers.type) && !is_float(op.modifiers.type);
+    if (!integer_division) continue;
+    const size_t kind = (op.opcode == Opcode::div ? 2 : 0) + (is_unsigned_integer(op.modifiers.type) ? 1 : 0);
+    size += kCallOfDivision;
+    if (has_subroutine[kind]) size -= op.issue_slots;
+    has_subroutine[kind] = true;
+  }
+  return size;
+}
+
+uint32_t estimate_registers(uint32_t peak_live, const LaunchDirectives& directives, bool moves_registers) {
   constexpr uint32_t kFloor = 16, kCeiling = 255, kFile = 65536, kStep = 8;
   const auto rounded_up = [](uint32_t n) { return (n + kStep - 1) / kStep * kStep; };
   uint32_t limit = kCeiling;
@@ -294,6 +312,7 @@ uint32_t estimate_registers(uint32_t peak_live, const LaunchDirectives& directiv
     const uint64_t share = kFile / std::max<uint64_t>(1, threads * std::max(1U, directives.minnctapersm));
     limit = std::min(limit, std::max(kFloor, static_cast<uint32_t>(share) / kStep * kStep));
   }
+  if (moves_registers && limit != kCeiling) return limit;
   return std::min(limit, std::max(kFloor, rounded_up(peak_live + peak_live / 10)));
 }
 

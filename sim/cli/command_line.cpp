@@ -125,6 +125,11 @@ class Parser {
         ->type_name("TIME");
     command->add_flag("--sampled", options.sampled,
                       "Cut the long steady phase short and extrapolate; the result states its error");
+    command
+        ->add_option("--ptxas-log", ptxas_log_,
+                     "Output of ptxas -v: the registers that kernels take in it decide occupancy")
+        ->check(refuse_empty)
+        ->type_name("FILE");
     add_common(command, options.json, options.threads, options.check_results);
   }
 
@@ -269,8 +274,10 @@ class Parser {
       invocation.command = lint_;
     } else if (command == "run") {
       if (!ranks_.empty()) run_.settings.push_back("ranks=" + ranks_);
+      if (!ptxas_log_.empty()) run_.settings.push_back("ptxas_log=" + ptxas_log_);
       invocation.command = run_;
     } else if (command == "predict") {
+      if (!ptxas_log_.empty()) predict_.base_settings.push_back("ptxas_log=" + ptxas_log_);
       invocation.command = predict_;
     } else if (command == "check") {
       invocation.command = check_;
@@ -289,7 +296,7 @@ class Parser {
   CheckCommand check_;
   MachineCommand machine_;
   IsaCommand isa_;
-  std::string format_ = "text", ranks_, max_time_;
+  std::string format_ = "text", ranks_, max_time_, ptxas_log_;
   bool progress_ = false;
 };
 

@@ -255,10 +255,10 @@ Expected<LaunchId> ClusterImplementation::launch(StreamId stream, LaunchConfig c
 
 std::string_view wait_reason_name(WaitReason reason) {
   static constexpr std::array<std::string_view, static_cast<size_t>(WaitReason::count)> kNames = {
-      "issuing",     "local load",    "remote load",     "local poll",
-      "remote poll", "shared memory", "store window",    "release or fence",
-      "CTA barrier", "named barrier", "cluster barrier", "mbarrier",
-      "bulk copy",   "sleep",         "atomic",          "reconvergence"};
+      "issuing",         "local load",   "remote load",      "local poll",  "remote poll",
+      "shared memory",   "store window", "release or fence", "CTA barrier", "named barrier",
+      "cluster barrier", "mbarrier",     "bulk copy",        "sleep",       "atomic",
+      "reconvergence",   "tensor cores"};
   return kNames[static_cast<size_t>(reason)];
 }
 

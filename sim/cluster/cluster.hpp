@@ -14,6 +14,7 @@
 #include "models/base/units.hpp"
 #include "models/machines/machine.hpp"
 #include "ptx_frontend/program.hpp"
+#include "sim/memory/tensor_map.hpp"
 #include "support/error.hpp"
 
 namespace ptxwire::sim {
@@ -42,8 +43,9 @@ struct LaunchConfig {
   uint32_t registers_per_thread = 0;  ///< that decide occupancy; 0: the front end's estimate
   bool cooperative = false;           ///< refused if not all CTAs can be resident at once
   int priority = 0;                   ///< smaller is more urgent, as in CUDA; 0: that of the stream
-  std::vector<uint8_t> parameters;    ///< raw parameter block, laid out as ProgramFunction::parameters
-  std::string role;                   ///< name for reports, e.g. "dispatch"; never read by any model
+  /// Raw parameter block, laid out as ProgramFunction::parameters; tensor maps come from encode_tensor_map.
+  std::vector<uint8_t> parameters;
+  std::string role;  ///< name for reports, e.g. "dispatch"; never read by any model
 };
 
 using StreamId = uint32_t;
@@ -68,6 +70,7 @@ enum class WaitReason : uint8_t {
   sleep,
   atomic,
   reconverge,
+  tensor_core,
   count
 };
 std::string_view wait_reason_name(WaitReason reason);
@@ -96,14 +99,26 @@ struct L2Evictions {
   uint64_t lines = 0;
 };
 
+/// What a kernel (as in L2Evictions) had brought in and was still there.
+struct L2Holding {
+  std::string kernel;
+  uint64_t lines = 0;       ///< at the end of the run
+  uint64_t peak_lines = 0;  ///< the most at any time of it
+};
+
 struct GpuReport {
   uint64_t l2_read_bytes = 0, l2_read_miss_bytes = 0, l2_write_bytes = 0, hbm_read_bytes = 0,
            hbm_write_bytes = 0;
+  uint64_t hbm_row_hits = 0, hbm_row_openings = 0, hbm_turnarounds = 0;
   uint64_t nvlink_sent_payload_bytes = 0, nvlink_sent_wire_bytes = 0;
   double l2_utilisation = 0, hbm_utilisation = 0;
+  double hbm_activate_utilisation = 0;  ///< share of the time that activations leave no room for others
+  double tensor_core_utilisation = 0;  ///< of all SMs
   double nvlink_egress_utilisation = 0, nvlink_egress_max_utilisation = 0, nvlink_ingress_utilisation = 0,
          nvlink_blocked_share = 0;
+  uint64_t l2_lines = 0;                  ///< that L2 has room for
   std::vector<L2Evictions> l2_evictions;  ///< pairs that occurred
+  std::vector<L2Holding> l2_holdings;     ///< kernels that held lines at some time
 };
 
 struct RunReport {

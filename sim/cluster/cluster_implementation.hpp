@@ -70,6 +70,9 @@ class ClusterImplementation final : public Cluster {
     return address >> kGpuShift == 0 ? nullptr : group_.space(home_of(address));
   }
   uint8_t owner_of(const std::string& role);
+  [[nodiscard]] std::string owner_name(unsigned owner) const;
+  void report_memory(GpuReport& out, const models::MemoryCounters& now, const models::MemoryCounters& old,
+                     double seconds) const;
   [[nodiscard]] std::vector<L2Evictions> evictions(const models::MemoryCounters& now,
                                                    const models::MemoryCounters& old) const;
   Error no_gpu(GpuId gpu) const;
@@ -88,6 +91,7 @@ class ClusterImplementation final : public Cluster {
   // run_report.cpp
   struct Before {  ///< cumulative counters at the start of a run
     std::vector<models::MemoryCounters> memory;
+    std::vector<int64_t> tensor_busy_clk;
     std::vector<std::vector<std::array<models::LinkUse, 2>>> links;  ///< [gpu][link]: egress, ingress
     uint64_t events = 0;
   };

@@ -75,6 +75,7 @@ Expected<RunReport> ClusterImplementation::run(const RunLimits& limits) {
   const Before before = snapshot();
   for (uint32_t g = 0; g < gpu_count_; ++g) {
     if (flush_) systems_[g]->flush_l2();
+    systems_[g]->counters().l2_peak_lines = systems_[g]->counters().l2_lines;
     streams_[g]->start(begin);
   }
   flush_ = false;

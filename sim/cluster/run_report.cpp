@@ -14,6 +14,7 @@ ClusterImplementation::Before ClusterImplementation::snapshot() const {
     before.events += process->events_handled();
   for (uint32_t g = 0; g < gpu_count_; ++g) {
     before.memory.push_back(systems_[g]->counters());
+    before.tensor_busy_clk.push_back(devices_[g]->tensor_busy_clk());
     auto& links = before.links.emplace_back();
     for (uint32_t l = 0; l < machine_.nvlink.links_per_gpu; ++l)
       links.push_back({fabric_->egress_use(GpuId{g}, l), fabric_->ingress_use(GpuId{g}, l)});
@@ -23,15 +24,42 @@ ClusterImplementation::Before ClusterImplementation::snapshot() const {
 
 std::vector<L2Evictions> ClusterImplementation::evictions(const models::MemoryCounters& now,
                                                           const models::MemoryCounters& old) const {
-  const auto name = [&](unsigned owner) { return owner == kOtherOwners ? "others" : owners_[owner]; };
   std::vector<L2Evictions> result;
   for (unsigned evictor = 0; evictor < models::kMaxOwners; ++evictor) {
     for (unsigned victim = 0; victim < models::kMaxOwners; ++victim) {
       const uint64_t lines = now.l2_evictions[evictor][victim] - old.l2_evictions[evictor][victim];
-      if (lines != 0) result.push_back({name(evictor), name(victim), lines});
+      if (lines != 0) result.push_back({owner_name(evictor), owner_name(victim), lines});
     }
   }
   return result;
+}
+
+std::string ClusterImplementation::owner_name(unsigned owner) const {
+  return owner == kOtherOwners ? "others" : owners_[owner];
+}
+
+void ClusterImplementation::report_memory(GpuReport& out, const models::MemoryCounters& now,
+                                          const models::MemoryCounters& old, double seconds) const {
+  const auto share = [&](Picoseconds busy, uint32_t units) {
+    return static_cast<double>(busy.value) * 1e-12 / seconds / units;
+  };
+  out.l2_read_bytes = (now.l2_sector_reads - old.l2_sector_reads) * models::kSectorBytes;
+  out.l2_read_miss_bytes = (now.l2_sector_read_misses - old.l2_sector_read_misses) * models::kSectorBytes;
+  out.l2_write_bytes = (now.l2_sector_writes - old.l2_sector_writes) * models::kSectorBytes;
+  out.l2_utilisation = share(now.l2_busy - old.l2_busy, machine_.l2.slices);
+  out.l2_lines = machine_.l2.bytes / models::kLineBytes;
+  out.l2_evictions = evictions(now, old);
+  for (unsigned owner = 0; owner < models::kMaxOwners; ++owner)
+    if (now.l2_peak_lines[owner] != 0)
+      out.l2_holdings.push_back({owner_name(owner), now.l2_lines[owner], now.l2_peak_lines[owner]});
+  out.hbm_read_bytes = now.hbm.read_bytes - old.hbm.read_bytes;
+  out.hbm_write_bytes = now.hbm.write_bytes - old.hbm.write_bytes;
+  out.hbm_row_hits = now.hbm.row_hits - old.hbm.row_hits;
+  out.hbm_row_openings =
+      now.hbm.row_misses + now.hbm.row_conflicts - old.hbm.row_misses - old.hbm.row_conflicts;
+  out.hbm_turnarounds = now.hbm.turnarounds - old.hbm.turnarounds;
+  out.hbm_utilisation = share(now.hbm.busy - old.hbm.busy, machine_.hbm.channels);
+  out.hbm_activate_utilisation = share(now.hbm.activating - old.hbm.activating, machine_.hbm.channels);
 }
 
 RunReport ClusterImplementation::report(Picoseconds begin, Picoseconds end, const Before& before) {
@@ -65,18 +93,12 @@ RunReport ClusterImplementation::report(Picoseconds begin, Picoseconds end, cons
     const models::MemoryCounters& now = systems_[g]->counters();
     const models::MemoryCounters& old = before.memory[g];
     GpuReport& out = result.gpus.emplace_back();
-    out.l2_read_bytes = (now.l2_sector_reads - old.l2_sector_reads) * models::kSectorBytes;
-    out.l2_read_miss_bytes = (now.l2_sector_read_misses - old.l2_sector_read_misses) * models::kSectorBytes;
-    out.l2_write_bytes = (now.l2_sector_writes - old.l2_sector_writes) * models::kSectorBytes;
-    out.hbm_read_bytes = now.hbm_read_bytes - old.hbm_read_bytes;
-    out.hbm_write_bytes = now.hbm_write_bytes - old.hbm_write_bytes;
+    report_memory(out, now, old, seconds);
     out.nvlink_sent_payload_bytes = now.nvlink_sent_payload_bytes - old.nvlink_sent_payload_bytes;
     out.nvlink_sent_wire_bytes = now.nvlink_sent_wire_bytes - old.nvlink_sent_wire_bytes;
-    out.l2_evictions = evictions(now, old);
-    out.l2_utilisation =
-        static_cast<double>((now.l2_busy - old.l2_busy).value) * 1e-12 / seconds / machine_.l2.slices;
-    out.hbm_utilisation =
-        static_cast<double>((now.hbm_busy - old.hbm_busy).value) * 1e-12 / seconds / machine_.hbm.channels;
+    out.tensor_core_utilisation =
+        static_cast<double>(devices_[g]->tensor_busy_clk() - before.tensor_busy_clk[g]) /
+        machine_.sm.clock_hz / seconds / machine_.sm.count;
     const uint32_t links = machine_.nvlink.links_per_gpu;
     for (uint32_t l = 0; l < links; ++l) {
       const models::LinkUse egress = fabric_->egress_use(GpuId{g}, l);

@@ -150,6 +150,11 @@ void Device::perform_here(WarpTransaction& transaction, unsigned first, unsigned
     if (transaction.fills_l1) keep_sectors(transaction, first, count, space);
     return;
   }
+  if (transaction.role == WarpTransaction::Role::box) {
+    perform_box(transaction, first, count, space,
+                [&](uint64_t address, uint64_t bytes) { home.notify_write(address, bytes, now); });
+    return;
+  }
   if (transaction.contiguous &&
       (load || transaction.kind == AccessKind::store || transaction.role == WarpTransaction::Role::bulk)) {
     const uint64_t begin = part_range(transaction, first).first;
@@ -240,6 +245,12 @@ void Device::notify_write(uint64_t address, uint64_t bytes, Picoseconds now) {
 
 void Device::fault(Error error) {
   if (!fault_) fault_.emplace(process_.now(), std::move(error));
+}
+
+int64_t Device::tensor_busy_clk() const {
+  int64_t sum = 0;
+  for (const std::unique_ptr<Sm>& sm : sms_) sum += sm->tensor_busy_clk();
+  return sum;
 }
 
 void Device::print(std::string text) { printed_.emplace_back(process_.now(), std::move(text)); }

@@ -149,6 +149,17 @@ ExecKind kind_of(Opcode opcode) {
     case Opcode::cp_async_bulk_commit_group:
     case Opcode::cp_async_bulk_wait_group:
       return ExecKind::bulk_control;
+    case Opcode::cp_async_bulk_tensor:
+    case Opcode::cp_reduce_async_bulk_tensor:
+      return ExecKind::tensor_copy;
+    case Opcode::cp_async_bulk_prefetch_tensor:
+      return ExecKind::tensor_prefetch;
+    case Opcode::wgmma_mma_async:
+      return ExecKind::matrix_product;
+    case Opcode::wgmma_fence:
+    case Opcode::wgmma_commit_group:
+    case Opcode::wgmma_wait_group:
+      return ExecKind::matrix_control;
     case Opcode::griddepcontrol_wait:
     case Opcode::griddepcontrol_launch_dependents:
       return ExecKind::grid_dependency;
@@ -242,6 +253,8 @@ void ExecProgram::decode(uint32_t pc, const models::SmParameters& sm) {
   }
   for (const Slot& slot : op.src) add_wait(exec, slot);
   for (const Slot& slot : op.dst) add_destination(exec, slot);
+  if (exec.kind == ExecKind::tensor_copy || exec.kind == ExecKind::tensor_prefetch)
+    for (const Slot& coordinate : program_->operand_lists[op.operand_list]) add_wait(exec, coordinate);
   const bool atomic = exec.kind == ExecKind::atomic || exec.kind == ExecKind::reduction;
   if (!atomic || op.modifiers.vector == 1) return;
   const std::vector<Slot>& list = program_->operand_lists[op.operand_list];

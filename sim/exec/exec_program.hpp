@@ -43,6 +43,10 @@ enum class ExecKind : uint8_t {
   cp_async_control,
   bulk_copy,
   bulk_control,
+  tensor_copy,
+  tensor_prefetch,
+  matrix_product,
+  matrix_control,
   grid_dependency,
   hint,  ///< no effect here
   cache_control,

@@ -54,4 +54,11 @@ LaneOp select_lane_op(const ptx::Op& op) {
   return select_lane_op(op, variant);
 }
 
+MatrixTile matrix_tile() {
+  static const MatrixTile tile = lane_variant_available(LaneVariant::avx2)
+                                     ? lanes_avx2::select_matrix_tile()
+                                     : lanes_baseline::select_matrix_tile();
+  return tile;
+}
+
 }  // namespace ptxwire::sim

@@ -284,7 +284,7 @@ bool Sm::execute(Fragment& fragment, const ExecOp& exec, const Op& op, uint32_t 
       const uint32_t pc = fragment.pc;
       if (mask == fragment.mask) {
         fragment.pc = op.target;
-        fragment.cycle += parameters_.branch_taken_clk;
+        fragment.cycle += op.issue_slots == 0 ? 0 : parameters_.branch_taken_clk;  // 0: predicates instead
         if (op.target <= pc) {
           if (fragment.join != nullptr && fragment.join->waiting != nullptr && ++fragment.join->spins > 4096)
             release_waiting(*fragment.join, cycle);
@@ -377,6 +377,15 @@ bool Sm::execute(Fragment& fragment, const ExecOp& exec, const Op& op, uint32_t 
       return bulk_copy(fragment, op, mask, cycle);
     case ExecKind::bulk_control:
       return bulk_control(fragment, op, mask, cycle);
+    case ExecKind::tensor_copy:
+      return tensor_copy(fragment, op, mask, cycle);
+    case ExecKind::tensor_prefetch:
+      if (!tensor_prefetch(fragment, op, mask, cycle)) return false;
+      break;
+    case ExecKind::matrix_product:
+      return matrix_product(fragment, op, mask, cycle);
+    case ExecKind::matrix_control:
+      return matrix_control(fragment, op, mask, cycle);
     case ExecKind::lane:
       break;
     case ExecKind::refused:

@@ -13,6 +13,7 @@
 #include "sim/exec/device.hpp"
 #include "sim/exec/l1_cache.hpp"
 #include "sim/exec/slot_calendar.hpp"
+#include "sim/exec/tensor_box.hpp"
 
 namespace ptxwire::sim {
 
@@ -34,7 +35,10 @@ struct BulkCopy {
   uint32_t mbarrier_offset = 0;
   uint64_t group = 0;
   uint32_t pc = 0;
-  const ptx::Op* reduction = nullptr;  ///< cp.reduce: combines with the destination instead of replacing it
+  uint16_t receivers = 0;  ///< multicast: CTAs of the cluster that get the bytes instead of `shared_cta`
+  std::shared_ptr<const TensorBox> box;  ///< of a tensor copy
+  const ptx::Op* reduction = nullptr;    ///< cp.reduce: combines with the destination instead of replacing it
+  ptx::Type reduction_type = ptx::Type::none;  ///< of a tensor copy
   models::L2Hint hint;
 };
 
@@ -48,6 +52,7 @@ class Sm {
   Cta& place(Launch& launch, uint64_t linear, uint32_t first_scheduler, uint32_t shared_bytes, int64_t cycle);
   void start(Cta& cta, int64_t cycle);  ///< after all CTAs of its cluster are placed
   [[nodiscard]] uint32_t id() const { return id_; }
+  [[nodiscard]] int64_t tensor_busy_clk() const { return tensor_busy_clk_; }
 
   // ---- memory answers
   void transaction_completed(WarpTransaction& transaction, models::Picoseconds now);
@@ -120,6 +125,7 @@ class Sm {
 
   // sm_exchange.cpp
   bool warp_exchange(Fragment& fragment, const ExecOp& exec, const ptx::Op& op, uint32_t mask, int64_t cycle);
+  void wait_for_lanes(Fragment& fragment, uint32_t wanted, uint32_t mask, int64_t cycle);
   void recheck_syncs(Warp& warp, int64_t cycle);
   static void exchange(const std::vector<Fragment*>& group, const ExecOp& exec, const ptx::Op& op,
                        uint32_t lanes);
@@ -205,6 +211,32 @@ class Sm {
                           uint64_t source, uint64_t barrier, BulkCopy& copy);
   void start_bulk_copy(BulkCopy& copy, int64_t cycle);
   BulkCopy& new_bulk_copy();
+  bool take_mbarrier(Fragment& fragment, const ptx::Op& op, uint32_t lane, uint64_t barrier, BulkCopy& copy);
+  int64_t admit_bulk_copy(BulkCopy& copy, int64_t cycle);
+  void bulk_completes(BulkCopy& copy, int64_t cycle);
+  void finish_bulk_copy_at(const BulkCopy& copy, int64_t cycle);
+  template <typename Receive>
+  static void for_each_receiver(const BulkCopy& copy, Receive&& receive);
+
+  // sm_tensor_copy.cpp
+  bool tensor_copy(Fragment& fragment, const ptx::Op& op, uint32_t mask, int64_t cycle);
+  bool tensor_prefetch(Fragment& fragment, const ptx::Op& op, uint32_t mask, int64_t cycle);
+  bool describe_box(Fragment& fragment, const ptx::Op& op, uint32_t lane, uint64_t map_address,
+                    TensorBox& box);
+  bool describe_tensor_copy(Fragment& fragment, const ptx::Op& op, uint32_t lane, uint64_t shared,
+                            uint64_t barrier, BulkCopy& copy);
+  bool start_tensor_copy(Fragment& fragment, BulkCopy& copy, int64_t cycle);
+  WarpTransaction& new_box_transaction(BulkCopy& copy, uint64_t address);
+  static void box_arrived(const WarpTransaction& transaction);
+  void finish_box(const BulkCopy& copy);
+
+  // sm_wgmma.cpp
+  Warpgroup* warpgroup_of(Fragment& fragment, uint32_t mask, int64_t cycle);
+  bool sums_ready(Fragment& fragment, const ptx::Op& op, const Warpgroup& group, int64_t& cycle);
+  bool matrix_product(Fragment& fragment, const ptx::Op& op, uint32_t mask, int64_t cycle);
+  bool perform_product(Fragment& fragment, Warpgroup& group);
+  int64_t claim_tensor_cores(const ptx::Op& op, int64_t cycle);
+  bool matrix_control(Fragment& fragment, const ptx::Op& op, uint32_t mask, int64_t cycle);
 
   // sm_async_copy.cpp
   bool async_copy(Fragment& fragment, const ptx::Op& op, uint32_t mask, int64_t cycle);
@@ -231,6 +263,8 @@ class Sm {
   double store_port_free_ = 0;  ///< cycle at which the port to the crossbar has taken all stores so far
   int64_t tma_free_ = 0;        ///< the bulk engine takes its next command
   std::array<int64_t, 2> tma_width_free_{};  ///< its bytes: loads, stores
+  int64_t tensor_free_ = 0;                  ///< the tensor cores take their next product
+  int64_t tensor_busy_clk_ = 0;              ///< in all
   std::deque<Fragment> fragments_;
   std::vector<uint32_t> free_fragments_;
   std::deque<Join> joins_;
@@ -238,6 +272,18 @@ class Sm {
   std::deque<BulkCopy> bulk_copies_;
   std::vector<BulkCopy*> free_bulk_copies_;
 };
+
+template <typename Receive>
+void Sm::for_each_receiver(const BulkCopy& copy, Receive&& receive) {
+  if (copy.receivers == 0) return receive(*copy.shared_cta);
+  for (size_t rank = 0; rank < copy.cta->cluster.size(); ++rank)
+    if ((copy.receivers >> rank & 1U) != 0) receive(*copy.cta->cluster[rank]);
+}
+
+/// Carries out parts [first, first + count) of a box at their home; calls written(address, bytes) for what
+/// they change.
+void perform_box(WarpTransaction& transaction, unsigned first, unsigned count, const MemorySpace& space,
+                 const std::function<void(uint64_t, uint64_t)>& written);
 
 // Inline: the issue loop and every instruction go through these.
 

@@ -75,7 +75,8 @@ void Sm::fill_l1(const WarpTransaction& transaction) {
 
 void Sm::transaction_completed(WarpTransaction& transaction, Picoseconds now) {
   const int64_t cycle = device_.cycle(now);
-  if (transaction.role == WarpTransaction::Role::bulk) return chunk_completed(transaction, cycle);
+  if (transaction.role == WarpTransaction::Role::bulk || transaction.role == WarpTransaction::Role::box)
+    return chunk_completed(transaction, cycle);
   if (transaction.role == WarpTransaction::Role::async_copy) return async_copy_arrived(transaction, cycle);
   if (transaction.role == WarpTransaction::Role::cache_control) {
     if (transaction.fills_l1) fill_l1(transaction);

@@ -1,5 +1,5 @@
-// The bulk-copy engine (TMA, non-tensor): copies of ranges between global and shared memory, and their
-// groups.
+// The bulk-copy engine (TMA): copies of ranges between global and shared memory, and the groups of all bulk
+// copies.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -36,11 +36,6 @@ bool Sm::bulk_copy(Fragment& fragment, const Op& op, uint32_t mask, int64_t cycl
   addresses(fragment, op.src[0], op.offset, destination);
   addresses(fragment, op.src[1], op.offset2, source);
   if (op.src[3].present()) addresses(fragment, op.src[3], op.offset3, barrier);
-  if (op.modifiers.multicast) {
-    stop(fragment, "multicast bulk copies are not executed by this version",
-         static_cast<uint32_t>(std::countr_zero(mask)));
-    return false;
-  }
   for (uint32_t m = mask; m != 0; m &= m - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(m));
     BulkCopy described;
@@ -104,15 +99,7 @@ bool Sm::describe_bulk_copy(Fragment& fragment, const Op& op, uint32_t lane, uin
   copy.shared_offset = place.offset;
   if (op.opcode == Opcode::cp_reduce_async_bulk) copy.reduction = &op;
   if (op.modifiers.cache_hint) copy.hint = policy_hint(uniform_source(fragment, op.src[5], 1U << lane));
-  if (!to_global) {
-    const SharedPlace object = shared_place(cta, barrier, 8);
-    if (!op.src[3].present() || object.cta == nullptr || barrier % 8 != 0) {
-      stop(fragment, fmt::format("mbarrier at {:#x}, which is no aligned shared memory", barrier), lane);
-      return false;
-    }
-    copy.mbarrier_cta = object.cta;
-    copy.mbarrier_offset = object.offset;
-  }
+  if (!to_global && !take_mbarrier(fragment, op, lane, barrier, copy)) return false;
   if (copy.between_shared) return true;
   copy.global_address = to_global ? destination : source;
   const MemorySpace* space = device_.group().space(home_of(copy.global_address));
@@ -123,28 +110,35 @@ bool Sm::describe_bulk_copy(Fragment& fragment, const Op& op, uint32_t lane, uin
   return false;
 }
 
+// The mbarrier that is told of the bytes, and which CTAs get them: those of the mask, each at the same place.
+bool Sm::take_mbarrier(Fragment& fragment, const Op& op, uint32_t lane, uint64_t barrier, BulkCopy& copy) {
+  Cta& cta = *fragment.warp->cta;
+  const SharedPlace object = shared_place(cta, barrier, 8);
+  if (!op.src[3].present() || object.cta == nullptr || barrier % 8 != 0) {
+    stop(fragment, fmt::format("mbarrier at {:#x}, which is no aligned shared memory", barrier), lane);
+    return false;
+  }
+  copy.mbarrier_cta = object.cta;
+  copy.mbarrier_offset = object.offset;
+  if (!op.modifiers.multicast) return true;
+  copy.receivers = static_cast<uint16_t>(uniform_source(fragment, op.src[4], 1U << lane));
+  if (copy.receivers >> cta.cluster.size() == 0) return true;
+  stop(fragment,
+       fmt::format("multicast to CTAs {:#x} of a cluster of {}", copy.receivers, cta.cluster.size()), lane);
+  return false;
+}
+
 // The engine takes one command after another; the bytes then move at the width of their direction, beside the
 // commands that follow.
 void Sm::start_bulk_copy(BulkCopy& copy, int64_t cycle) {
   const bool to_global = !copy.load && !copy.between_shared;
-  if (to_global) {
-    BulkGroups& groups = groups_of(*copy.warp, copy.lane);
-    ++groups.open_writes;
-    copy.group = groups.first_group + groups.committed.size();
-  }
-  int64_t leave = std::max(cycle, tma_free_) +
-                  (to_global ? parameters_.tma_store_issue_clk : parameters_.tma_load_issue_clk);
-  tma_free_ = leave;
-  ++copy.cta->transactions;  // the command itself keeps the CTA alive
-  ++copy.cta->launch->transactions;
+  int64_t leave = admit_bulk_copy(copy, cycle);
   if (copy.between_shared) {
     const int64_t arrive =
         claim_cluster_port(copy.bytes, leave + parameters_.tma_latency_clk) + parameters_.dsm_latency_clk;
-    device_.process().at(device_.clock().time(arrive), event_,
-                         static_cast<uint64_t>(Timer::chunk) << 60 | static_cast<uint64_t>(copy.index) << 32);
+    finish_bulk_copy_at(copy, arrive);
     return;
   }
-  if (to_global) leave += parameters_.tma_latency_clk;
   int64_t& width_free = tma_width_free_[to_global ? 1 : 0];
   leave = std::max(leave, width_free);
   for (uint32_t offset = 0; offset < copy.bytes;) {
@@ -157,6 +151,27 @@ void Sm::start_bulk_copy(BulkCopy& copy, int64_t cycle) {
   }
   width_free = leave;
   if (copy.bytes == 0) bulk_finished(copy, leave);
+}
+
+// Returns when the bytes of the command start.
+int64_t Sm::admit_bulk_copy(BulkCopy& copy, int64_t cycle) {
+  const bool to_global = !copy.load && !copy.between_shared;
+  if (to_global) {
+    BulkGroups& groups = groups_of(*copy.warp, copy.lane);
+    ++groups.open_writes;
+    copy.group = groups.first_group + groups.committed.size();
+  }
+  int64_t leave = std::max(cycle, tma_free_) +
+                  (to_global ? parameters_.tma_store_issue_clk : parameters_.tma_load_issue_clk);
+  tma_free_ = leave;
+  ++copy.cta->transactions;  // the command itself keeps the CTA alive
+  ++copy.cta->launch->transactions;
+  return to_global ? leave + parameters_.tma_latency_clk : leave;
+}
+
+void Sm::finish_bulk_copy_at(const BulkCopy& copy, int64_t cycle) {
+  device_.process().at(device_.clock().time(cycle), event_,
+                       static_cast<uint64_t>(Timer::chunk) << 60 | static_cast<uint64_t>(copy.index) << 32);
 }
 
 void Sm::send_chunk(BulkCopy& copy, uint32_t offset, uint32_t bytes, int64_t cycle) {
@@ -184,13 +199,21 @@ void Sm::send_chunk(BulkCopy& copy, uint32_t offset, uint32_t bytes, int64_t cyc
 
 void Sm::chunk_completed(const WarpTransaction& transaction, int64_t cycle) {
   BulkCopy& copy = *transaction.bulk;
-  if (copy.load)
-    std::memcpy(copy.shared_cta->shared.data() + copy.shared_offset + transaction.bulk_offset,
-                transaction.data.data(), transaction.bulk_bytes);
-  if (--copy.chunks_left != 0) return;
+  if (copy.box != nullptr) {
+    box_arrived(transaction);
+  } else if (copy.load) {
+    for_each_receiver(copy, [&](Cta& cta) {
+      std::memcpy(cta.shared.data() + copy.shared_offset + transaction.bulk_offset, transaction.data.data(),
+                  transaction.bulk_bytes);
+    });
+  }
+  if (--copy.chunks_left == 0) bulk_completes(copy, cycle);
+}
+
+// All bytes are there; those of a load still have to be announced.
+void Sm::bulk_completes(BulkCopy& copy, int64_t cycle) {
   if (copy.load) {
-    device_.process().at(device_.clock().time(cycle + parameters_.tma_latency_clk), event_,
-                         static_cast<uint64_t>(Timer::chunk) << 60 | static_cast<uint64_t>(copy.index) << 32);
+    finish_bulk_copy_at(copy, cycle + parameters_.tma_latency_clk);
   } else {
     bulk_finished(copy, cycle);
   }
@@ -209,12 +232,15 @@ void Sm::bulk_finished(BulkCopy& copy, int64_t cycle) {
       std::memmove(target, from, copy.bytes);
     }
   }
+  if (copy.box != nullptr) finish_box(copy);
   if (copy.load || copy.between_shared) {
-    notify_shared_write(*copy.shared_cta, copy.shared_offset, copy.bytes, cycle);
-    mbarrier_update(*copy.mbarrier_cta, copy.mbarrier_offset, 0, -static_cast<int32_t>(copy.bytes), false,
-                    cycle);
+    for_each_receiver(copy, [&](Cta& cta) {
+      Cta& told = copy.receivers == 0 ? *copy.mbarrier_cta : cta;
+      notify_shared_write(cta, copy.shared_offset, copy.bytes, cycle);
+      mbarrier_update(told, copy.mbarrier_offset, 0, -static_cast<int32_t>(copy.bytes), false, cycle);
+    });
   } else {
-    l1_.drop(copy.global_address, copy.bytes);  // the thread sees them once its group is done
+    if (copy.box == nullptr) l1_.drop(copy.global_address, copy.bytes);  // seen once the group is done
     Warp& warp = *copy.warp;
     BulkGroups& groups = groups_of(warp, copy.lane);
     if (copy.group == groups.first_group + groups.committed.size()) {
@@ -230,6 +256,7 @@ void Sm::bulk_finished(BulkCopy& copy, int64_t cycle) {
       if (fragment->waiting && fragment->reason == Wait::bulk_copy) resume(*fragment, cycle);
   }
   Cta& cta = *copy.cta;
+  copy.box.reset();
   free_bulk_copies_.push_back(&copy);
   device_.transaction_done(cta, device_.clock().time(cycle));
 }

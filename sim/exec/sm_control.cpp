@@ -131,8 +131,9 @@ void Sm::branch(Fragment& fragment, const Op& op, uint32_t taken, int64_t cycle)
   if (op.target <= fragment.pc && fragment.join != nullptr && fragment.join->waiting != nullptr &&
       ++fragment.join->spins > 4096)
     release_waiting(*fragment.join, cycle);
-  schedule(other, fragment.cycle + parameters_.branch_taken_clk);
-  other.cycle = fragment.cycle + parameters_.branch_taken_clk;
+  const int64_t arrival = fragment.cycle + (op.issue_slots == 0 ? 0 : parameters_.branch_taken_clk);
+  schedule(other, arrival);
+  other.cycle = arrival;
 }
 
 void Sm::branch_indexed(Fragment& fragment, const Op& op, uint32_t mask, int64_t cycle) {

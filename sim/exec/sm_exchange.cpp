@@ -56,6 +56,12 @@ bool Sm::warp_exchange(Fragment& fragment, const ExecOp& exec, const Op& op, uin
     ++fragment.pc;
     return true;
   }
+  wait_for_lanes(fragment, wanted, mask, cycle);
+  return false;
+}
+
+// The lanes of `mask` wait for the `wanted` ones to come to the same instruction.
+void Sm::wait_for_lanes(Fragment& fragment, uint32_t wanted, uint32_t mask, int64_t cycle) {
   fragment.sync_mask = wanted;
   fragment.wait_detail = mask;
   fragment.phase = kFresh;
@@ -63,8 +69,7 @@ bool Sm::warp_exchange(Fragment& fragment, const ExecOp& exec, const Op& op, uin
   // Lanes that wait at a join are needed here: they go on.
   for (Join* join = fragment.join; join != nullptr; join = join->parent)
     if (join->waiting != nullptr && (join->waiting->mask & wanted) != 0) release_waiting(*join, cycle);
-  recheck_syncs(warp, cycle);
-  return false;
+  recheck_syncs(*fragment.warp, cycle);
 }
 
 namespace {
@@ -137,7 +142,10 @@ void Sm::recheck_syncs(Warp& warp, int64_t cycle) {
                   fragment->frames == first->frames;
       fragment->sync_mask = 0;
     }
+    const bool repeats = exec.kind == ExecKind::matrix_product || exec.kind == ExecKind::matrix_control;
+    if (repeats && !mergeable) return stop(*first, "the lanes of the warp come here by different calls", 0);
     for (Fragment* fragment : group) {
+      if (repeats) continue;  // it starts when all lanes are there
       set_results(*fragment, program.op(fragment->pc), cycle + exec.latency);
       ++fragment->pc;
     }

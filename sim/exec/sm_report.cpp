@@ -97,7 +97,8 @@ void Sm::waiting_report(std::vector<std::string>& lines, size_t limit) const {
       "waits for bulk copies",
       "sleeps",
       "waits for an atomic",
-      "waits for lanes of its warp"};
+      "waits for lanes of its warp",
+      "waits for the tensor cores"};
   for (const std::unique_ptr<Cta>& cta : ctas_) {
     for (const std::unique_ptr<Warp>& warp : cta->warps) {
       for (const Fragment* fragment : warp->fragments) {

@@ -33,6 +33,7 @@ enum class Wait : uint8_t {
   sleep,
   atomic,
   reconverge,
+  tensor_core,
   count
 };
 
@@ -123,6 +124,40 @@ struct BulkGroups {
   uint64_t first_group = 0;        ///< number of committed.front()
 };
 
+/// A matrix product of a warpgroup that not all of its four warps have issued yet.
+struct MatrixIssue {
+  const ptx::Op* op = nullptr;
+  uint32_t warps = 0;  ///< that have
+  int64_t cycle = 0;   ///< of the latest
+  uint64_t a = 0, b = 0;
+  bool accumulate = false;
+  std::array<uint32_t, 4> row_base{};  ///< by warp
+  std::vector<uint32_t> left;          ///< A from registers: [warp][register][lane]
+};
+
+/// Four warps that multiply matrices together; their products are numbered in order.
+struct Warpgroup {
+  std::deque<MatrixIssue> open;
+  uint64_t first_open = 0;     ///< number of open.front()
+  int64_t finished = 0;        ///< when the latest before it is done
+  std::deque<int64_t> finish;  ///< of the products just before it
+
+  void done(int64_t cycle) {
+    constexpr size_t kKept = 1024;  // no kernel waits for one so far back
+    open.pop_front();
+    ++first_open;
+    finished = cycle;
+    finish.push_back(cycle);
+    if (finish.size() > kKept) finish.pop_front();
+  }
+  /// When all products before `number`, none of them open, are done.
+  [[nodiscard]] int64_t finish_of(uint64_t number) const {
+    if (number == 0) return 0;
+    const uint64_t back = first_open - number;
+    return back < finish.size() ? finish[finish.size() - 1 - back] : finish.front();
+  }
+};
+
 struct Warp {
   Cta* cta = nullptr;
   uint32_t index = 0;  ///< in the CTA
@@ -146,6 +181,8 @@ struct Warp {
   // cp.async: copies in flight per open/committed group, for the whole warp
   std::deque<uint32_t> async_groups{0};
   uint64_t async_first = 0;
+  uint64_t matrix_issued = 0;          ///< matrix products
+  std::vector<uint64_t> matrix_groups;  ///< products issued at each commit that was not waited for
   int64_t started = 0;
   uint64_t instructions = 0;
   std::array<int64_t, static_cast<size_t>(Wait::count)> waited{};  ///< cycles, by reason
@@ -210,6 +247,7 @@ struct Cta {
   uint32_t threads = 0;
   uint32_t threads_alive = 0;
   std::array<NamedBarrier, 16> barriers;
+  std::vector<Warpgroup> warpgroups;  ///< as far as they multiplied
   StoreTracker stores;
   std::vector<Fragment*> release_waiting;
   std::vector<Fragment*> mbarrier_waiting;

@@ -16,8 +16,9 @@ struct Fragment;
 struct BulkCopy;
 
 struct WarpTransaction final : models::Transaction {
-  /// cache_control: prefetch, discard, applypriority; nobody waits for it.
-  enum class Role : uint8_t { lanes, bulk, async_copy, cache_control };
+  /// box: pieces of a tensor (TensorBox), listed in `second`. cache_control: prefetch, discard,
+  /// applypriority; nobody waits for it.
+  enum class Role : uint8_t { lanes, bulk, box, async_copy, cache_control };
   static constexpr uint32_t kDataBytes = 1024;
   static constexpr uint32_t kKeptSectors = 16;  ///< for L1, behind the 512 bytes of the lanes
 
@@ -45,6 +46,7 @@ struct WarpTransaction final : models::Transaction {
   BulkCopy* bulk = nullptr;
   uint32_t bulk_offset = 0;  ///< of this chunk
   uint32_t bulk_bytes = 0;
+  ptx::Type element_type = ptx::Type::none;  ///< box: of a reduction
   /// By lane; not written for contiguous loads and stores, unless they poll.
   std::array<uint64_t, 32> address{};
   alignas(64) std::array<uint8_t, kDataBytes> data{};  ///< lanes: lane * lane_bytes; bulk: bytes in order

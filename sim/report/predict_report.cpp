@@ -36,6 +36,10 @@ class Comparison {
     const std::string change = before != 0 ? signed_percent(100 * (after - before) / before) : "";
     table_.add({name, fixed(before, 1), fixed(after, 1), change});
   }
+  void count(const std::string& name, uint64_t before, uint64_t after) {
+    const double change = static_cast<double>(after) - static_cast<double>(before);
+    table_.add({name, std::to_string(before), std::to_string(after), signed_fixed(change, 0)});
+  }
   /// Shares in per cent, their change in points.
   void share(const std::string& name, double before, double after) {
     table_.add({name, fixed(100 * before, 0), fixed(100 * after, 0),
@@ -77,6 +81,20 @@ void compare_resources(Comparison& comparison, const Bottleneck& base, const Bot
       if (before.name == after.name) comparison.share("  " + before.name, before.peak, after.peak);
     }
   }
+}
+
+/// Pairs of kernels, those of the base first.
+void compare_evictions(Comparison& comparison, const MemoryAccount& base, const MemoryAccount& changed) {
+  std::vector<std::pair<std::string, std::string>> pairs;
+  for (const MemoryAccount* account : {&base, &changed})
+    for (const L2Evictions& pair : account->evictions)
+      if (std::find(pairs.begin(), pairs.end(), std::pair{pair.evictor, pair.victim}) == pairs.end())
+        pairs.emplace_back(pair.evictor, pair.victim);
+  if (pairs.empty()) return;
+  comparison.heading("L2 lines taken on all GPUs");
+  for (const auto& [evictor, victim] : pairs)
+    comparison.count("  " + evictor + " of " + victim, base.evicted(evictor, victim),
+                     changed.evicted(evictor, victim));
 }
 
 const WaitShare* find_wait(const RoleProfile& role, const std::string& reason) {
@@ -124,6 +142,7 @@ std::string predict_text(const Prediction& prediction) {
   Comparison comparison;
   compare_times(comparison, base, changed);
   compare_resources(comparison, base.bottleneck, changed.bottleneck);
+  compare_evictions(comparison, base.memory.all_gpus, changed.memory.all_gpus);
   compare_roles(comparison, base.bottleneck, changed.bottleneck);
   std::string text = wrapped(base.scenario + "  " + joined(base.settings), 2);
   text += wrapped("changed to  " + joined(changed.settings), 2) + '\n' + comparison.text() + '\n';

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "sim/report/memory_report.hpp"
 #include "sim/report/table.hpp"
 
 namespace ptxwire::sim {
@@ -35,6 +36,30 @@ std::string figures_text(const std::vector<Figure>& figures) {
   Table table({{"figure"}, {"value", Align::right}, {"unit"}});
   for (const Figure& figure : figures) table.add({figure.name, fixed(figure.value, 2), figure.unit});
   return table.empty() ? "" : '\n' + table.text(2);
+}
+
+/// What each kernel of a pair takes alone and beside the other, and why it lost.
+std::string parts_text(const std::vector<PairPart>& parts) {
+  Table table({{"kernel"},
+               {"side"},
+               {"alone us", Align::right},
+               {"together us", Align::right},
+               {"slowdown", Align::right},
+               {"beside the other", Align::right}});
+  for (const PairPart& part : parts)
+    table.add({part.name, part.side, fixed(part.alone_us, 1), fixed(part.together_us, 1),
+               fixed(part.slowdown(), 3), share_percent(part.overlap)});
+  std::string text = table.empty() ? "" : '\n' + table.text(2);
+  for (const PairPart& part : parts) {
+    std::string losses;
+    for (const LossShare& loss : part.losses)
+      losses += (losses.empty() ? "" : ", ") + loss.cause + ' ' + fixed(loss.us, 1);
+    if (!losses.empty())
+      text +=
+          "  " +
+          wrapped(part.name + " lost " + fixed(part.together_us - part.alone_us, 1) + " us: " + losses, 2, 4);
+  }
+  return text;
 }
 
 std::string resources_text(const Bottleneck& bottleneck) {
@@ -107,8 +132,12 @@ std::string run_text(const Outcome& outcome) {
   text.erase(text.find_last_not_of(' ') + 1);
   text = wrapped(text, 2);
   text += named_line("result", result_words(outcome));
-  text += named_line("time", time_words(outcome));
-  if (outcome.figures.empty()) {
+  if (!outcome.parts.empty())
+    text += named_line("time",
+                       fixed(outcome.time_us, 1) + " us, the compute kernel beside the other (simulated)");
+  else
+    text += named_line("time", time_words(outcome));
+  if (outcome.figures.empty() && outcome.parts.empty()) {
     text += named_line("bandwidth", fixed(outcome.logical_gb_per_s, 1) + " GB/s logical, " +
                                         fixed(outcome.wire_gb_per_s, 1) + " GB/s on NVLink");
     text += named_line("bound", fixed(outcome.bound_us, 1) + " us at the full rate of the links: " +
@@ -116,8 +145,9 @@ std::string run_text(const Outcome& outcome) {
   }
   if (!outcome.kernels.empty()) text += named_line("kernels", kernels_text(outcome.kernels));
   text += named_line("bottleneck", outcome.bottleneck.binding);
-  text += figures_text(outcome.figures) + resources_text(outcome.bottleneck) +
-          roles_text(outcome.bottleneck) + path_text(outcome.bottleneck);
+  text += named_line("memory", memory_words(outcome.memory.all_gpus));
+  text += parts_text(outcome.parts) + figures_text(outcome.figures) + resources_text(outcome.bottleneck) +
+          l2_text(outcome.memory) + roles_text(outcome.bottleneck) + path_text(outcome.bottleneck);
   return text + '\n' + named_line("cost", cost_words(outcome));
 }
 

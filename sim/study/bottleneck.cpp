@@ -127,7 +127,8 @@ std::vector<ResourceUse> resource_uses(std::span<const GpuReport> gpus) {
           use_of("nvlink ingress", gpus, [](const GpuReport& gpu) { return gpu.nvlink_ingress_utilisation; }),
           use_of(std::string(kBlocked), gpus, [](const GpuReport& gpu) { return gpu.nvlink_blocked_share; }),
           use_of("l2", gpus, [](const GpuReport& gpu) { return gpu.l2_utilisation; }),
-          use_of("hbm", gpus, [](const GpuReport& gpu) { return gpu.hbm_utilisation; })};
+          use_of("hbm", gpus, [](const GpuReport& gpu) { return gpu.hbm_utilisation; }),
+          use_of("hbm rows", gpus, [](const GpuReport& gpu) { return gpu.hbm_activate_utilisation; })};
 }
 
 WaitReason longest_wait(const WarpProfile& profile) {
@@ -168,6 +169,8 @@ std::string_view meaning(WaitReason reason) {
       return "bulk copies";
     case WaitReason::atomic:
       return "atomics at their home";
+    case WaitReason::tensor_core:
+      return "matrix products on the tensor cores";
     default:
       return "other warps";
   }

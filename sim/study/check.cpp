@@ -163,6 +163,7 @@ Expected<double> metric_value(const Outcome& outcome, const Measurement& row) {
   if (row.metric == "logical_bandwidth") return outcome.logical_gb_per_s;
   if (row.metric == "microbenchmark" && !outcome.figures.empty())
     return figure_in_unit(outcome.figures.front(), row.unit);
+  if (row.metric == "slowdown" && outcome.parts.size() > 1) return outcome.parts[1].slowdown();
   return Error{.message = "no scenario gives the metric '" + row.metric + "'"};
 }
 

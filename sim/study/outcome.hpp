@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "sim/study/bottleneck.hpp"
+#include "sim/study/memory_account.hpp"
 #include "sim/workload/run.hpp"
 #include "support/error.hpp"
 
@@ -31,6 +32,8 @@ struct Outcome {
   std::vector<KernelTime> kernels;  ///< of the timed call
   std::vector<Figure> figures;      ///< of a microbenchmark, the one it is about first; else empty
   std::optional<Sampled> sampled;   ///< time_us is extrapolated; without: simulated
+  std::vector<PairPart> parts;      ///< of a pair of kernels, the communication first; else empty
+  RunMemory memory;                 ///< of the run that holds the timed call
   Bottleneck bottleneck;
   double wall_s = 0;            ///< of the run that computed it
   uint64_t peak_rss_bytes = 0;  ///< of the process that computed it

@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "sim/study/memory_account_json.hpp"
 #include "sim/study/outcome.hpp"
 
 namespace ptxwire::sim {
@@ -57,6 +58,38 @@ Bottleneck bottleneck_of(const json& entry) {
   return bottleneck;
 }
 
+json parts_json(const std::vector<PairPart>& parts) {
+  json list = json::array();
+  for (const PairPart& part : parts) {
+    json losses = json::array();
+    for (const LossShare& loss : part.losses) losses.push_back({{"cause", loss.cause}, {"us", loss.us}});
+    list.push_back({{"name", part.name},
+                    {"side", part.side},
+                    {"alone_us", part.alone_us},
+                    {"together_us", part.together_us},
+                    {"slowdown", part.slowdown()},
+                    {"launches", part.launches},
+                    {"overlap", part.overlap},
+                    {"losses", std::move(losses)}});
+  }
+  return list;
+}
+
+std::vector<PairPart> parts_of(const json& list) {
+  std::vector<PairPart> parts;
+  for (const json& entry : list) {
+    PairPart part{.name = entry.at("name"),
+                  .side = entry.at("side"),
+                  .alone_us = entry.at("alone_us"),
+                  .together_us = entry.at("together_us"),
+                  .launches = entry.at("launches"),
+                  .overlap = entry.at("overlap")};
+    for (const json& loss : entry.at("losses")) part.losses.push_back({loss.at("cause"), loss.at("us")});
+    parts.push_back(std::move(part));
+  }
+  return parts;
+}
+
 ResultState result_of(const std::string& word) {
   if (word == result_state_name(ResultState::correct)) return ResultState::correct;
   if (word == result_state_name(ResultState::wrong)) return ResultState::wrong;
@@ -88,6 +121,8 @@ Outcome outcome_of(const json& entry) {
   }
   for (const json& figure : entry.at("figures"))
     outcome.figures.push_back({figure.at("name"), figure.at("value"), figure.at("unit")});
+  outcome.parts = parts_of(entry.at("parts"));
+  outcome.memory = memory_from_json(entry.at("memory"));
   return outcome;
 }
 
@@ -122,6 +157,8 @@ json to_json(const Outcome& outcome) {
           {"mismatch", outcome.mismatch},
           {"kernels", std::move(kernels)},
           {"figures", std::move(figures)},
+          {"parts", parts_json(outcome.parts)},
+          {"memory", memory_json(outcome.memory)},
           {"bottleneck", bottleneck_json(outcome.bottleneck)},
           {"wall_s", outcome.wall_s},
           {"peak_rss_bytes", outcome.peak_rss_bytes}};

@@ -94,6 +94,8 @@ Outcome outcome_of(const Job& job, const Scenario& scenario, const ScenarioResul
           .kernels = result.kernels,
           .figures = result.figures,
           .sampled = result.sampled,
+          .parts = result.parts,
+          .memory = memory_of(result.timed),
           .bottleneck = find_bottleneck(result.timed, roles),
           .wall_s = result.wall_s,
           .peak_rss_bytes = peak_rss_bytes()};

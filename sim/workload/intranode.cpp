@@ -124,7 +124,7 @@ Expected<void> IntranodeNode::load_programs() {
         module = number;
         return {};
       }
-    const auto program = load_on(cluster_, path);
+    const auto program = load_on(cluster_, scenario_, path, programs_.main_entry);
     if (!program) return program.error();
     loaded.emplace_back(path, module = program->module);
     return {};

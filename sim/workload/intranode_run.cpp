@@ -56,11 +56,13 @@ struct TimedRun {
   uint64_t warp_instructions = 0, events = 0;  ///< of all runs
 };
 
-Expected<TimedRun> run_calls(IntranodeNode& node, const RunLimits& limits) {
+Expected<TimedRun> run_calls(IntranodeNode& node, const RunOptions& options) {
   const Scenario& s = node.scenario();
   TimedRun timed;
-  const auto run = [&]() -> Expected<void> {
-    auto report = node.cluster().run(limits);
+  RunOptions by_itself = options;
+  by_itself.companion = nullptr;
+  const auto run = [&](const RunOptions& how) -> Expected<void> {
+    auto report = run_beside(node.cluster(), how);
     if (!report) return report.error();
     timed.report = std::move(*report);
     timed.warp_instructions += timed.report.warp_instructions;
@@ -70,7 +72,7 @@ Expected<TimedRun> run_calls(IntranodeNode& node, const RunLimits& limits) {
   for (uint32_t call = 0; call < s.calls; ++call) {
     if (s.flush_l2 && call + 1 == s.calls) {
       if (call > 0)
-        if (const auto done = run(); !done) return done.error();
+        if (const auto done = run(by_itself); !done) return done.error();
       timed.calls = 0;
       node.cluster().flush_l2();
       if (const auto delayed = node.enqueue_delay(); !delayed) return delayed.error();
@@ -80,7 +82,7 @@ Expected<TimedRun> run_calls(IntranodeNode& node, const RunLimits& limits) {
     timed.last = std::move(*enqueued);
     if (timed.calls++ == 0) timed.first = timed.last;
   }
-  if (const auto done = run(); !done) return done.error();
+  if (const auto done = run(options); !done) return done.error();
   return timed;
 }
 
@@ -139,7 +141,7 @@ Expected<ScenarioResult> run_intranode(const Scenario& scenario, const models::M
   const TestData data(scenario.seed);
   auto node = IntranodeNode::create(**cluster, scenario, routing, data);
   if (!node) return node.error();
-  auto timed = run_calls(**node, run_limits(options));
+  auto timed = run_calls(**node, options);
   if (!timed) return timed.error();
 
   ScenarioResult result;

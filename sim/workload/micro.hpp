@@ -8,7 +8,9 @@
 //   it
 //
 //   [values]                         # numbers by name, changed by --set values.accesses=1024
-//   ctas = 1                         # ctas, threads, cluster, shared: the launch (default 1, 1, 1, 0)
+//   ctas = 1                         # the launch: ctas, ctas_y, ctas_z, threads, threads_y, cluster, shared
+//                                    # (dynamic), registers (per thread, for occupancy; 0: estimated);
+//                                    default 1, # shared 0. flop: of all launches, for the figure tflop_per_s
 //   accesses = 4096
 //   footprint = "32 KiB"
 //
@@ -18,7 +20,7 @@
 //
 //   [[launches]]                     # each on a stream of its own, all at once
 //   gpu = 0
-//   arguments = ["ring", "accesses", "report"]
+//   arguments = ["ring", "accesses", "report"]   # or a tensor map: micro_tensor.hpp
 //
 //   [checksum]
 //   kind = "chase"
@@ -38,6 +40,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/workload/micro_tensor.hpp"
 #include "support/error.hpp"
 
 namespace ptxwire::sim {
@@ -57,9 +60,14 @@ struct MicroContent {
     chase,     ///< a ring of 64-bit addresses, one every `stride` bytes, each of the next one; their order is
                ///< drawn
     counters,  ///< `value` every `stride` bytes, zero between
+    bf16_integers,  ///< bf16 whole numbers drawn from -`value` to `value`; `seed` tells matrices apart
+    bf16_product,   ///< `after`: the product of buffers `left` [rows][depth] and `right` [columns][depth],
+                    ///< transposed, both bf16_integers, in bf16
   };
   Fill fill = Fill::zero;
-  MicroCount stride, period, value;
+  MicroCount stride, period, value, seed;
+  MicroCount rows, columns, depth;
+  std::string left, right;
 };
 
 struct MicroBuffer {
@@ -70,9 +78,14 @@ struct MicroBuffer {
   bool samples = false;  ///< the kernel writes the clocks of every single access here, 32 bits each
 };
 
+struct MicroArgument {
+  std::string text;                          ///< the name of a buffer, "report", or a count
+  std::optional<MicroTensorMap> tensor_map;  ///< instead of `text`
+};
+
 struct MicroLaunch {
   MicroCount gpu;
-  std::vector<std::string> arguments;  ///< names of buffers, "report", or counts
+  std::vector<MicroArgument> arguments;
 };
 
 /// What the sum over all records' checksums must be, modulo 2^32.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "sim/workload/micro_matrix.hpp"
 #include "sim/workload/random.hpp"
 
 namespace ptxwire::sim {
@@ -35,7 +36,13 @@ MicroMemory::Content content_of(Numbers& number, const MicroContent& content) {
   return {.fill = content.fill,
           .stride = number(content.stride, kWordBytes),
           .period = number(content.period),
-          .value = static_cast<uint32_t>(number(content.value))};
+          .value = static_cast<uint32_t>(number(content.value)),
+          .seed = number(content.seed),
+          .rows = number(content.rows),
+          .columns = number(content.columns),
+          .depth = number(content.depth),
+          .left = content.left,
+          .right = content.right};
 }
 
 uint32_t visited_offsets(const MicroMemory& buffer, uint64_t accesses, uint64_t lanes, uint64_t lane_nodes) {
@@ -69,8 +76,11 @@ uint32_t MicroMemory::word(const Content& content, uint64_t w) {
       return static_cast<uint32_t>(content.period == 0 ? w : w % content.period);
     case Fill::counters:
       return w * kWordBytes % content.stride == 0 ? content.value : 0;
+    case Fill::bf16_integers:
+      return bf16_integers(content.seed, content.value, w);
     case Fill::zero:
     case Fill::chase:
+    case Fill::bf16_product:
       return 0;
   }
   return 0;
@@ -99,6 +109,16 @@ Expected<std::vector<MicroMemory>> micro_memory(const Scenario& scenario) {
                    .seed = scenario.seed});
   if (!number.result()) return number.result().error();
   return all;
+}
+
+std::vector<uint32_t> product_words(const MicroMemory& buffer, const std::vector<MicroMemory>& memory) {
+  const auto content = [&](const std::string& name) {
+    const auto found = std::find_if(memory.begin(), memory.end(),
+                                    [&](const MicroMemory& other) { return other.name == name; });
+    return found == memory.end() ? MicroMemory::Content{} : found->content;
+  };
+  return bf16_product(content(buffer.after.left), content(buffer.after.right), buffer.after.rows,
+                      buffer.after.columns, buffer.after.depth);
 }
 
 Expected<uint32_t> micro_checksum(const Scenario& scenario, const std::vector<MicroMemory>& memory) {

@@ -17,7 +17,11 @@ using Fill = MicroContent::Fill;
 using Kind = MicroChecksum::Kind;
 
 constexpr std::array<std::string_view, 4> kTables = {"values", "buffers", "launches", "checksum"};
-constexpr std::array<std::string_view, 4> kFills = {"zero", "index", "chase", "counters"};
+/// Values that every launch has, stated or not.
+constexpr std::array<std::string_view, 8> kShape = {"ctas",      "ctas_y",  "ctas_z",    "threads",
+                                                    "threads_y", "cluster", "registers", "shared"};
+constexpr std::array<std::string_view, 6> kFills = {"zero",     "index",         "chase",
+                                                    "counters", "bf16_integers", "bf16_product"};
 constexpr std::array<std::string_view, 5> kKinds = {"chase", "words", "tickets", "rounds", "value"};
 
 /// Reads the tables of one file; keeps the first error and does nothing after it.
@@ -66,7 +70,8 @@ class MicroReader {
       const toml::node* arguments = table->get("arguments");
       if (arguments == nullptr || !arguments->is_array())
         return fail(entry, "expected 'arguments' to be a list of names and numbers");
-      for (const toml::node& argument : *arguments->as_array()) launch.arguments.push_back(factor(argument));
+      for (const toml::node& argument : *arguments->as_array())
+        launch.arguments.push_back(read_argument(argument));
       micro_.launches.push_back(std::move(launch));
     }
   }
@@ -139,6 +144,48 @@ class MicroReader {
     if (const toml::node* node = table.get(key)) out = count(*node);
   }
 
+  void take(const toml::table& table, std::string_view key, std::vector<MicroCount>& out) {
+    const toml::node* node = table.get(key);
+    if (node == nullptr) return;
+    if (!node->is_array()) return fail(*node, "expected '" + std::string(key) + "' to be a list");
+    for (const toml::node& item : *node->as_array()) out.push_back(count(item));
+  }
+
+  MicroArgument read_argument(const toml::node& node) {
+    if (!node.is_table()) return {.text = factor(node), .tensor_map = {}};
+    static constexpr std::array<std::string_view, 1> kKeys = {"tensor_map"};
+    check_keys(*node.as_table(), kKeys);
+    const toml::node* map = node.as_table()->get("tensor_map");
+    return {.text = {}, .tensor_map = map == nullptr ? MicroTensorMap{} : read_tensor_map(*map)};
+  }
+
+  MicroTensorMap read_tensor_map(const toml::node& node) {
+    MicroTensorMap map;
+    const toml::table* table = table_of(node, "tensor_map");
+    if (table == nullptr) return map;
+    static constexpr std::array<std::string_view, 9> kKeys = {
+        "buffer", "type", "dims", "strides", "box", "element_strides", "swizzle", "l2_promotion", "fill"};
+    static constexpr std::array<std::string_view, 13> kTypes = {
+        "u8", "u16", "u32", "s32", "u64", "s64", "f16", "f32", "f64", "bf16", "f32_ftz", "tf32", "tf32_ftz"};
+    static constexpr std::array<std::string_view, 4> kSwizzles = {"none", "32B", "64B", "128B"};
+    static constexpr std::array<std::string_view, 4> kPromotions = {"none", "64B", "128B", "256B"};
+    static constexpr std::array<std::string_view, 2> kFillings = {"zero", "nan"};
+    check_keys(*table, kKeys);
+    if (const toml::node* buffer = table->get("buffer")) map.buffer = factor(*buffer);
+    map.fields.type = static_cast<TensorType>(word(*table, "type", kTypes));
+    if (table->get("swizzle") != nullptr)
+      map.fields.swizzle = static_cast<TensorSwizzle>(word(*table, "swizzle", kSwizzles));
+    if (table->get("l2_promotion") != nullptr)
+      map.fields.promotion = static_cast<TensorPromotion>(word(*table, "l2_promotion", kPromotions));
+    if (table->get("fill") != nullptr)
+      map.fields.fill = static_cast<TensorFill>(word(*table, "fill", kFillings));
+    take(*table, "dims", map.dims);
+    take(*table, "strides", map.strides);
+    take(*table, "box", map.box);
+    take(*table, "element_strides", map.element_strides);
+    return map;
+  }
+
   size_t word(const toml::table& table, std::string_view key, std::span<const std::string_view> words) {
     const toml::node* node = table.get(key);
     const std::string text = node != nullptr ? node->value_or(std::string()) : std::string();
@@ -156,12 +203,19 @@ class MicroReader {
     MicroContent content;
     const toml::table* table = table_of(node, "content");
     if (table == nullptr) return content;
-    static constexpr std::array<std::string_view, 4> kKeys = {"fill", "stride", "period", "value"};
+    static constexpr std::array<std::string_view, 10> kKeys = {"fill", "stride",  "period", "value", "seed",
+                                                               "rows", "columns", "depth",  "left",  "right"};
     check_keys(*table, kKeys);
     content.fill = static_cast<Fill>(word(*table, "fill", kFills));
     take(*table, "stride", content.stride);
     take(*table, "period", content.period);
     take(*table, "value", content.value);
+    take(*table, "seed", content.seed);
+    take(*table, "rows", content.rows);
+    take(*table, "columns", content.columns);
+    take(*table, "depth", content.depth);
+    if (const toml::node* left = table->get("left")) content.left = factor(*left);
+    if (const toml::node* right = table->get("right")) content.right = factor(*right);
     return content;
   }
 
@@ -238,7 +292,12 @@ Expected<void> set_micro_value(MicroScenario& micro, std::string_view name, std:
     known->second = MicroCount{{std::string(text)}};
     return {};
   }
-  std::vector<std::string> names;
+  const auto is_shape = std::find(kShape.begin(), kShape.end(), name) != kShape.end();
+  if (is_shape) {
+    micro.values[std::string(name)] = MicroCount{{std::string(text)}};
+    return {};
+  }
+  std::vector<std::string> names(kShape.begin(), kShape.end());
   for (const auto& [key, value] : micro.values) names.push_back(key);
   const std::string meant = nearest(name, names);
   return refuse("the scenario has no value '" + std::string(name) + "'",

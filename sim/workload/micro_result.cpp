@@ -8,9 +8,11 @@ namespace ptxwire::sim {
 
 namespace {
 
-constexpr std::array<std::string_view, 9> kNames = {"clk_per_access", "bytes_per_clk", "bytes_per_clk_per_sm",
-                                                    "inner_gb_per_s", "gb_per_s",      "mean_clk",
-                                                    "near_clk",       "far_clk",       "far_share"};
+constexpr std::array<std::string_view, 11> kNames = {
+    "clk_per_access", "bytes_per_clk", "bytes_per_clk_per_sm",
+    "inner_gb_per_s", "gb_per_s",      "tflop_per_s",
+    "mean_clk",       "near_clk",      "far_clk",
+    "far_share",      "kernel_us"};
 
 double mean(std::span<const uint32_t> values) {
   double sum = 0;
@@ -18,23 +20,31 @@ double mean(std::span<const uint32_t> values) {
   return values.empty() ? 0 : sum / static_cast<double>(values.size());
 }
 
-/// Two means in one dimension: the border settles half-way between the means of the values on its two sides.
+double median(std::span<const uint32_t> sorted) {
+  if (sorted.empty()) return 0;
+  const size_t middle = sorted.size() / 2;
+  return sorted.size() % 2 != 0 ? sorted[middle]
+                                : (static_cast<double>(sorted[middle - 1]) + sorted[middle]) / 2;
+}
+
+/// Two medians in one dimension: the border settles half-way between the medians of the values on its two
+/// sides. Medians, since some accesses wait much longer than others, as for a refresh of their channel.
 void add_sample_figures(std::vector<uint32_t> samples, std::vector<Figure>& figures) {
   std::sort(samples.begin(), samples.end());
   const std::span<const uint32_t> all(samples);
-  double border = (static_cast<double>(all.front()) + all.back()) / 2;
+  double border = mean(all);
   size_t near = 0;
   for (int round = 0; round < 100; ++round) {
     near = static_cast<size_t>(std::upper_bound(all.begin(), all.end(), border) - all.begin());
     if (near == 0 || near == all.size()) break;
-    const double settled = (mean(all.first(near)) + mean(all.subspan(near))) / 2;
+    const double settled = (median(all.first(near)) + median(all.subspan(near))) / 2;
     if (settled == border) break;
     border = settled;
   }
   const std::span<const uint32_t> far = near == all.size() ? all : all.subspan(near);
   figures.push_back({"mean_clk", mean(all), "clk"});
-  figures.push_back({"near_clk", mean(all.first(near)), "clk"});
-  figures.push_back({"far_clk", mean(far), "clk"});
+  figures.push_back({"near_clk", median(all.first(near)), "clk"});
+  figures.push_back({"far_clk", median(far), "clk"});
   figures.push_back(
       {"far_share", static_cast<double>(all.size() - near) / static_cast<double>(all.size()), "ratio"});
 }
@@ -56,6 +66,7 @@ std::vector<Figure> micro_figures(const MicroOutput& output) {
     ++timed;
   }
   std::vector<Figure> figures;
+  figures.push_back({"kernel_us", output.duration.us(), "us"});
   if (timed == 0 || slowest == 0) return figures;
   const double per_clk = bytes / slowest;
   figures.push_back({"clk_per_access", per_access / static_cast<double>(timed), "clk"});
@@ -64,6 +75,8 @@ std::vector<Figure> micro_figures(const MicroOutput& output) {
   figures.push_back({"inner_gb_per_s", per_clk * output.clock_hz * 1e-9, "GB/s"});
   if (output.duration.value > 0)
     figures.push_back({"gb_per_s", bytes / static_cast<double>(output.duration.value) * 1e3, "GB/s"});
+  if (output.duration.value > 0 && output.flop > 0)
+    figures.push_back({"tflop_per_s", output.flop / static_cast<double>(output.duration.value), "TFLOP/s"});
   if (!output.samples.empty()) add_sample_figures(output.samples, figures);
   return figures;
 }

@@ -30,6 +30,8 @@ class Validator {
     if (!memory) return refuse(memory.error());
     for (const MicroMemory& buffer : *memory)
       if (auto done = check_buffer(buffer); !done) return done;
+    for (const MicroMemory& buffer : *memory)
+      if (auto done = check_product(buffer, *memory); !done) return done;
     if (auto done = check_launches(*memory); !done) return done;
     return check_checksum(*memory);
   }
@@ -63,6 +65,9 @@ class Validator {
                                              const MicroMemory::Content& content) const {
     const std::string name = "buffer '" + buffer.name + "'";
     if (content.stride == 0) return refuse(name + ": 'stride' is 0");
+    if (content.fill == MicroContent::Fill::bf16_integers && content.value > 256)
+      return refuse(name + ": 'value' is " + std::to_string(content.value) +
+                    ", bf16 holds whole numbers up to 256 exactly");
     if (content.fill != MicroContent::Fill::chase) return {};
     if (content.stride % kNodeBytes != 0)
       return refuse(name + ": 'stride' is " + std::to_string(content.stride) +
@@ -81,7 +86,36 @@ class Validator {
     if (auto done = check_content(buffer, buffer.content); !done) return done;
     if (buffer.is_checked && buffer.after.fill == MicroContent::Fill::chase)
       return refuse(name + ": 'after' cannot be a ring");
+    if (buffer.content.fill == MicroContent::Fill::bf16_product)
+      return refuse(name + ": a product can only be what is there 'after' the run");
     return buffer.is_checked ? check_content(buffer, buffer.after) : Expected<void>();
+  }
+
+  /// Sizes fit, and every partial sum of a product is exact in f32.
+  [[nodiscard]] Expected<void> check_product(const MicroMemory& buffer,
+                                             const std::vector<MicroMemory>& memory) const {
+    const MicroMemory::Content& product = buffer.after;
+    if (!buffer.is_checked || product.fill != MicroContent::Fill::bf16_product) return {};
+    const std::string name = "buffer '" + buffer.name + "'";
+    uint64_t bound = product.depth;
+    for (const auto& [side, count] :
+         {std::pair(product.left, product.rows), std::pair(product.right, product.columns)}) {
+      const auto found = std::find_if(memory.begin(), memory.end(),
+                                      [&](const MicroMemory& known) { return known.name == side; });
+      if (found == memory.end() || found->content.fill != MicroContent::Fill::bf16_integers)
+        return refuse(name + ": the product needs '" + side + "' to be a buffer of bf16_integers");
+      if (found->bytes != 2 * count * product.depth)
+        return refuse(name + ": '" + side + "' has " + std::to_string(found->bytes) +
+                      " bytes, expected 2 * " + std::to_string(count) + " * " +
+                      std::to_string(product.depth));
+      bound *= found->content.value;
+    }
+    if (buffer.bytes != 2 * product.rows * product.columns)
+      return refuse(name + " has " + std::to_string(buffer.bytes) + " bytes, the product 2 * " +
+                    std::to_string(product.rows) + " * " + std::to_string(product.columns));
+    if (bound > 1U << 24U)
+      return refuse(name + ": sums up to " + std::to_string(bound) + ", exact are those up to 2^24");
+    return {};
   }
 
   [[nodiscard]] Expected<void> check_launches(const std::vector<MicroMemory>& memory) const {
@@ -90,14 +124,26 @@ class Validator {
       const auto gpu = evaluate(scenario_.micro, launch.gpu);
       if (!gpu) return refuse(gpu.error());
       if (auto done = check_gpu(*gpu, "a launch"); !done) return done;
-      for (const std::string& argument : launch.arguments) {
-        const bool is_buffer = std::any_of(
-            memory.begin(), memory.end(), [&](const MicroMemory& buffer) { return buffer.name == argument; });
-        if (is_buffer || argument == "report") continue;
-        if (const auto number = evaluate(scenario_.micro, MicroCount{{argument}}); !number)
-          return refuse(number.error());
-      }
+      for (const MicroArgument& argument : launch.arguments)
+        if (auto done = check_argument(argument, memory); !done) return done;
     }
+    return {};
+  }
+
+  [[nodiscard]] Expected<void> check_argument(const MicroArgument& argument,
+                                              const std::vector<MicroMemory>& memory) const {
+    const std::string& named = argument.tensor_map ? argument.tensor_map->buffer : argument.text;
+    const bool is_buffer = std::any_of(memory.begin(), memory.end(),
+                                       [&](const MicroMemory& buffer) { return buffer.name == named; });
+    if (argument.tensor_map) {
+      if (!is_buffer) return refuse("a tensor map names no buffer '" + named + "'");
+      if (const auto map = micro_tensor_map(scenario_.micro, *argument.tensor_map, 0); !map)
+        return refuse(map.error());
+      return {};
+    }
+    if (is_buffer || named == "report") return {};
+    if (const auto number = evaluate(scenario_.micro, MicroCount{{named}}); !number)
+      return refuse(number.error());
     return {};
   }
 

@@ -95,6 +95,10 @@ class BroadcastRing {
     return time;
   }
 
+  [[nodiscard]] std::string main_entry() const {
+    return scenario_.entry.empty() ? "ring_broadcast" : scenario_.entry;
+  }
+
   Cluster& cluster_;
   const Scenario& scenario_;
   std::vector<uint32_t> order_;  ///< rank at each place of the ring
@@ -110,7 +114,7 @@ class BroadcastRing {
 Expected<void> BroadcastRing::load() {
   const auto path = ring_broadcast_program_path(scenario_);
   if (!path) return path.error();
-  const auto loaded = load_on(cluster_, *path);
+  const auto loaded = load_on(cluster_, scenario_, *path, main_entry());
   if (!loaded) return loaded.error();
   module_ = loaded->module;
   return {};
@@ -175,7 +179,7 @@ Expected<void> BroadcastRing::enqueue(uint32_t iteration) {
   for (uint32_t place = 0; place < s.ranks; ++place) {
     LaunchConfig config;
     config.module = module_;
-    config.kernel = s.entry.empty() ? "ring_broadcast" : s.entry;
+    config.kernel = main_entry();
     config.grid.x = s.ring_channels;
     config.block.x = kThreads;
     config.role = "broadcast";
@@ -318,7 +322,7 @@ Expected<ScenarioResult> run_ring_broadcast(const Scenario& scenario, const mode
   if (!ring) return ring.error();
   for (uint32_t iteration = 0; iteration < scenario.iterations; ++iteration)
     if (const auto enqueued = (*ring)->enqueue(iteration); !enqueued) return enqueued.error();
-  auto report = (*cluster)->run(run_limits(options));
+  auto report = run_beside(**cluster, options);
   if (!report) return report.error();
 
   ScenarioResult result;

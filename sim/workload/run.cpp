@@ -6,6 +6,7 @@
 
 #include "models/machines/machine.hpp"
 #include "models/machines/toml_file.hpp"
+#include "sim/workload/co_run.hpp"
 #include "sim/workload/intranode.hpp"
 #include "sim/workload/intranode_run.hpp"
 #include "sim/workload/micro_run.hpp"
@@ -53,18 +54,6 @@ double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-Expected<ScenarioResult> run_family(const Scenario& scenario, const models::Machine& machine,
-                                    const RunOptions& options) {
-  switch (scenario.kernel) {
-    case KernelFamily::micro:
-      return run_micro(scenario, machine, options);
-    case KernelFamily::ring_broadcast:
-      return run_ring_broadcast(scenario, machine, options);
-    default:
-      return run_intranode(scenario, machine, options);
-  }
-}
-
 }  // namespace
 
 std::string_view result_state_name(ResultState state) {
@@ -77,6 +66,20 @@ std::string_view result_state_name(ResultState state) {
       return "unchecked";
   }
   return "unchecked";
+}
+
+Expected<ScenarioResult> run_family(const Scenario& scenario, const models::Machine& machine,
+                                    const RunOptions& options) {
+  switch (scenario.kernel) {
+    case KernelFamily::micro:
+      return run_micro(scenario, machine, options);
+    case KernelFamily::co_run:
+      return run_co_run(scenario, machine, options);
+    case KernelFamily::ring_broadcast:
+      return run_ring_broadcast(scenario, machine, options);
+    default:
+      return run_intranode(scenario, machine, options);
+  }
 }
 
 Expected<ScenarioResult> run_scenario(const Scenario& scenario, const RunOptions& options) {
@@ -106,6 +109,19 @@ Expected<std::vector<std::string>> scenario_inputs(const Scenario& scenario) {
     file = base ? (std::filesystem::path(file).parent_path() / *base).string() : "";
   }
   add(machine->topology);
+  if (scenario.kernel == KernelFamily::co_run) {
+    const auto parts = co_run_scenarios(scenario);
+    if (!parts) return parts.error();
+    for (const auto* side : {&parts->communication, &parts->baseline, &parts->compute})
+      for (const Scenario& part : *side) {
+        const auto inputs = scenario_inputs(part);
+        if (!inputs) return inputs.error();
+        add(part.path);
+        for (const std::string& input : *inputs) add(input);
+      }
+    return paths;
+  }
+  add(scenario.ptxas_log);
   const bool micro = scenario.kernel == KernelFamily::micro;
   if (micro || scenario.kernel == KernelFamily::ring_broadcast) {
     const auto program = micro ? micro_program_path(scenario) : ring_broadcast_program_path(scenario);

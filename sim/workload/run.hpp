@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "sim/cluster/cluster.hpp"
+#include "sim/workload/companion.hpp"
 #include "sim/workload/micro_result.hpp"
 #include "sim/workload/scenario.hpp"
 
@@ -56,6 +57,7 @@ struct ScenarioResult {
   std::vector<Figure>
       figures;  ///< of a microbenchmark, the one it is about first; bandwidths and bound are 0
   std::optional<Sampled> sampled;  ///< time_us is extrapolated
+  std::vector<PairPart> parts;     ///< of a pair: the communication first
   RunReport timed;                 ///< report of the run that holds the timed call
   double wall_s = 0;               ///< host time of set-up, runs and check
 };
@@ -66,6 +68,7 @@ struct RunOptions {
   bool park_polls = true;
   bool untimed = false;  ///< zero-latency model: function only
   Picoseconds max_time = models::microseconds(2e6);
+  Companion* companion = nullptr;  ///< shares the cluster of the run that holds the timed call
   /// Called now and then with the state of the run at hand; returning false stops with an Error.
   std::function<bool(const RunProgress&)> progress;
 };

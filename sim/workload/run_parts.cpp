@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "ptx_frontend/frontend.hpp"
+#include "ptx_frontend/lower/ptxas_log.hpp"
 
 namespace ptxwire::sim {
 
@@ -16,6 +17,15 @@ RunLimits run_limits(const RunOptions& options) {
   return limits;
 }
 
+Expected<RunReport> run_beside(Cluster& cluster, const RunOptions& options) {
+  if (options.companion == nullptr) return cluster.run(run_limits(options));
+  if (const auto enqueued = options.companion->enqueue(cluster); !enqueued) return enqueued.error();
+  auto report = cluster.run(run_limits(options));
+  if (!report) return report;
+  if (const auto finished = options.companion->finish(*report); !finished) return finished.error();
+  return report;
+}
+
 Expected<void> check_fits_gpu(const Scenario& scenario, const models::Machine& machine, uint64_t bytes,
                               const std::string& what) {
   if (bytes <= machine.hbm.bytes) return {};
@@ -24,9 +34,38 @@ Expected<void> check_fits_gpu(const Scenario& scenario, const models::Machine& m
                .path = scenario.path};
 }
 
-Expected<LoadedProgram> load_on(Cluster& cluster, const std::string& path) {
+namespace {
+
+Expected<void> take_register_counts(ptx::Program& program, const Scenario& scenario,
+                                    std::string_view main_entry) {
+  std::vector<ptx::PtxasEntry> log;
+  if (!scenario.ptxas_log.empty()) {
+    const auto text = ptx::read_text_file(scenario.ptxas_log);
+    if (!text) return text.error();
+    auto entries = ptx::parse_ptxas_log(**text, scenario.ptxas_log);
+    if (!entries) return entries.error();
+    log = *std::move(entries);
+  }
+  for (ptx::ProgramFunction& function : program.functions) {
+    if (!function.is_entry) continue;
+    const bool is_main = function.name == main_entry;
+    if (!log.empty()) {
+      const auto entry = ptx::find_ptxas_entry(log, function.name, scenario.ptxas_log);
+      if (!entry && is_main) return entry.error();
+      if (entry) function.registers_per_thread = entry->registers;
+    }
+    if (is_main && scenario.registers != 0) function.registers_per_thread = scenario.registers;
+  }
+  return {};
+}
+
+}  // namespace
+
+Expected<LoadedProgram> load_on(Cluster& cluster, const Scenario& scenario, const std::string& path,
+                                std::string_view main_entry) {
   auto program = ptx::load_program({path});
   if (!program) return program.error();
+  if (const auto taken = take_register_counts(*program, scenario, main_entry); !taken) return taken.error();
   LoadedProgram loaded{.program = std::make_shared<const ptx::Program>(*std::move(program))};
   const auto module = cluster.load(loaded.program);
   if (!module) return module.error();

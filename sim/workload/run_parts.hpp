@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "models/machines/machine.hpp"
@@ -11,6 +12,9 @@
 namespace ptxwire::sim {
 
 RunLimits run_limits(const RunOptions& options);
+
+/// Runs what is enqueued, and the companion's work behind it if there is one.
+Expected<RunReport> run_beside(Cluster& cluster, const RunOptions& options);
 
 /// Before anything is allocated: `bytes` must fit the memory of one GPU. `what` says which setting asks for
 /// them: "'tokens' is 5: input and output".
@@ -21,8 +25,15 @@ struct LoadedProgram {
   std::shared_ptr<const ptx::Program> program;
   uint32_t module = 0;
 };
-/// One PTX file on all GPUs of the cluster.
-Expected<LoadedProgram> load_on(Cluster& cluster, const std::string& path);
+/// One PTX file on all GPUs of the cluster. Its kernels take the registers that the scenario states: by its
+/// log of ptxas, and for `main_entry`, if the file has it, by number. Errors: what the front end refuses, a
+/// log that cannot be read or that lacks `main_entry`.
+Expected<LoadedProgram> load_on(Cluster& cluster, const Scenario& scenario, const std::string& path,
+                                std::string_view main_entry);
+
+/// A scenario that is valid, by its family.
+Expected<ScenarioResult> run_family(const Scenario& scenario, const models::Machine& machine,
+                                    const RunOptions& options);
 
 /// Duration of one kernel, launched on every rank: on rank 0, which has GPU 0, and on the slowest.
 KernelTime kernel_time(const RunReport& report, const std::vector<LaunchId>& launches);

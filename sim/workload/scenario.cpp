@@ -19,6 +19,7 @@ constexpr uint32_t kMaxTopk = 32;            ///< one lane of a warp each
 constexpr uint32_t kRowGranuleBytes = 512;   ///< 32 lanes of 16 bytes
 constexpr uint32_t kMaxExperts = 1U << 16U;  ///< the routing draws a score per token and expert
 constexpr uint32_t kMaxCalls = 10000;        ///< the last one is timed: more only takes time
+constexpr uint32_t kMaxRegisters = 255;      ///< that an instruction can name
 constexpr uint32_t kMaxHidden = 1U << 20U;   ///< rows of megabytes are no rows
 constexpr uint32_t kScaleGroup = 128;        ///< FP8 elements per scale factor
 /// Half a row must fit the staging buffer of a warp beside its mbarrier (kernels/src/dispatch_d.cu).
@@ -110,6 +111,11 @@ Expected<Scenario> load_scenario(const std::string& path) {
         return read.error();
       continue;
     }
+    if (is_co_run_table(name.str())) {
+      if (const auto read = read_co_run_table(scenario.co_run, path, name.str(), node); !read)
+        return read.error();
+      continue;
+    }
     const auto key = find_scenario_key(name.str());
     if (!key) return located(key.error(), path, name.source());
     if (const auto set = (*key)->set(scenario, **key, written_value(node)); !set)
@@ -117,8 +123,10 @@ Expected<Scenario> load_scenario(const std::string& path) {
   }
   for (const auto& [name, node] : *table) {
     const auto key = find_scenario_key(name.str());
-    const bool fits = key ? (*key)->fits(scenario.kernel)
-                          : !is_micro_table(name.str()) || scenario.kernel == KernelFamily::micro;
+    const bool fits = key                           ? (*key)->fits(scenario.kernel)
+                      : is_micro_table(name.str())  ? scenario.kernel == KernelFamily::micro
+                      : is_co_run_table(name.str()) ? scenario.kernel == KernelFamily::co_run
+                                                    : true;
     if (!fits) return located(wrong_family(scenario, name.str()), path, name.source());
   }
   if (const auto valid = validate(scenario); !valid) return valid.error();
@@ -151,6 +159,11 @@ Expected<void> apply_override(Scenario& scenario, std::string_view assignment) {
   }
   if (name.starts_with(kValuesPrefix))
     return set_micro_value(scenario.micro, name.substr(kValuesPrefix.size()), value);
+  if (scenario.kernel == KernelFamily::co_run) {
+    const auto set = set_co_run_key(scenario.co_run, name, value);
+    if (!set) return set.error();
+    if (*set) return {};
+  }
   const auto key = find_scenario_key(name);
   if (!key) return key.error();
   if (!(*key)->fits(scenario.kernel)) return wrong_family(scenario, name);
@@ -158,8 +171,12 @@ Expected<void> apply_override(Scenario& scenario, std::string_view assignment) {
 }
 
 Expected<void> validate(const Scenario& s) {
+  if (s.registers > kMaxRegisters)
+    return refuse(s, "'registers' is " + std::to_string(s.registers) + ", expected at most " +
+                         std::to_string(kMaxRegisters) + " per thread");
   if (s.kernel == KernelFamily::micro) return validate_micro(s);
   if (s.kernel == KernelFamily::ring_broadcast) return validate_ring_broadcast(s);
+  if (s.kernel == KernelFamily::co_run) return validate_co_run(s);
   const auto number = [](uint64_t value) { return std::to_string(value); };
   if (s.ranks != 2 && s.ranks != 4 && s.ranks != kMaxRanks)
     return refuse(s, "'ranks' is " + number(s.ranks) + ", the intranode kernels take 2, 4 or 8");
@@ -208,6 +225,8 @@ std::vector<std::pair<std::string, std::string>> scenario_settings(const Scenari
     for (const std::string& factor : value.factors) product += (product.empty() ? "" : " * ") + factor;
     settings.emplace_back(std::string(kValuesPrefix) + name, product);
   }
+  if (scenario.kernel == KernelFamily::co_run)
+    for (auto& setting : co_run_settings(scenario.co_run)) settings.push_back(std::move(setting));
   for (const std::string& parameter : scenario.machine_parameters) {
     const size_t equals = parameter.find('=');
     settings.emplace_back(std::string(kMachinePrefix) + parameter.substr(0, equals),

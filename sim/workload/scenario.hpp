@@ -14,13 +14,15 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/workload/co_run.hpp"
 #include "sim/workload/micro.hpp"
 #include "support/error.hpp"
 
 namespace ptxwire::sim {
 
 /// ring_broadcast: ring_broadcast.hpp. micro: any kernel, on memory that the scenario describes (micro.hpp).
-enum class KernelFamily : uint8_t { intranode_dispatch, intranode_combine, ring_broadcast, micro };
+/// co_run: two of them beside each other (co_run.hpp).
+enum class KernelFamily : uint8_t { intranode_dispatch, intranode_combine, ring_broadcast, micro, co_run };
 /// State of the kernels (kernels/README.md): a moves rows through registers, d with bulk copies.
 enum class KernelRevision : uint8_t { a, d };
 /// Cache hints of the payload accesses; each is an entry of its own in the PTX.
@@ -70,10 +72,18 @@ struct Scenario {
   uint32_t iterations = 20;       ///< back to back; the time of one in the steady state counts
 
   // Other PTX in place of ours, for comparisons; empty: by kernel, revision and hints.
-  std::string ptx;    ///< file with the main kernel
-  std::string entry;  ///< its name there
+  std::string ptx;         ///< file with the main kernel
+  std::string entry;       ///< its name there
+  uint32_t registers = 0;  ///< per thread of the main kernel, which decides occupancy; 0: as ptxas_log says
+  std::string
+      ptxas_log;  ///< text of `ptxas -v` with the registers of all kernels; empty: estimated from the PTX
   std::string notify_ptx;
   std::string notify_entry;
+
+  // Pairs (co_run.hpp).
+  std::string baseline = "none";  ///< what the compute kernels' slowdown is measured against
+  bool split = true;              ///< whether further runs split the loss by cause
+  CoRunScenario co_run;
 
   std::string figure;  ///< micro: which of its figures the scenario is about (micro_result.hpp)
   MicroScenario micro;
@@ -94,7 +104,8 @@ Expected<Scenario> load_scenario(const std::string& path);
 Expected<std::string> find_scenario(const std::string& name_or_path);
 
 /// Sets one key as "key=value", through the same table of keys as the file; "machine.KEY=VALUE UNIT" sets a
-/// parameter of the machine, "values.NAME=VALUE" a number of a microbenchmark. Cross-checks of several keys
+/// parameter of the machine, "values.NAME=VALUE" a number of a microbenchmark, "communication.KEY=VALUE" and
+/// "compute.KEY=VALUE" a key of a part of a pair. Cross-checks of several keys
 /// happen in validate().
 Expected<void> apply_override(Scenario& scenario, std::string_view assignment);
 

@@ -82,8 +82,8 @@ template <typename Enum>
 struct Names;
 template <>
 struct Names<KernelFamily> {
-  static constexpr std::array<std::string_view, 4> kWords = {"intranode_dispatch", "intranode_combine",
-                                                             "ring_broadcast", "micro"};
+  static constexpr std::array<std::string_view, 5> kWords = {"intranode_dispatch", "intranode_combine",
+                                                             "ring_broadcast", "micro", "co_run"};
 };
 template <>
 struct Names<KernelRevision> {
@@ -135,7 +135,9 @@ constexpr KernelFamilies kIntranode =
     family_bit(KernelFamily::intranode_dispatch) | family_bit(KernelFamily::intranode_combine);
 constexpr KernelFamilies kRing = family_bit(KernelFamily::ring_broadcast);
 constexpr KernelFamilies kMicro = family_bit(KernelFamily::micro);
-constexpr KernelFamilies kAll = kIntranode | kRing | kMicro;
+constexpr KernelFamilies kCoRun = family_bit(KernelFamily::co_run);
+constexpr KernelFamilies kSingle = kIntranode | kRing | kMicro;
+constexpr KernelFamilies kAll = kSingle | kCoRun;
 
 template <auto kMember>
 constexpr ScenarioKey key(std::string_view name, std::string_view accepts, std::string_view meaning,
@@ -152,13 +154,13 @@ constexpr ScenarioKey key(std::string_view name, std::string_view accepts, std::
 
 constexpr std::array kTable = {
     key<&Scenario::machine>("machine", "", "machine file by name or path", kAll),
-    key<&Scenario::kernel>("kernel", "intranode_dispatch, intranode_combine, ring_broadcast, micro",
+    key<&Scenario::kernel>("kernel", "intranode_dispatch, intranode_combine, ring_broadcast, micro, co_run",
                            "what is run and timed", kAll),
     key<&Scenario::revision>("revision", "a, d", "state of the kernels: copies by registers or bulk copies"),
     key<&Scenario::hints>("hints", "standard, no_prefetch, plain, volatile",
                           "cache hints of payload accesses"),
     key<&Scenario::elements>("elements", "fp8, bf16", "element type of the rows"),
-    key<&Scenario::ranks>("ranks", "ranks", "GPUs, one rank each", kAll),
+    key<&Scenario::ranks>("ranks", "ranks", "GPUs, one rank each", kSingle),
     key<&Scenario::tokens>("tokens", "tokens", "tokens per rank"),
     key<&Scenario::hidden>("hidden", "elements", "elements per row"),
     key<&Scenario::topk>("topk", "experts", "experts per token"),
@@ -167,7 +169,7 @@ constexpr std::array kTable = {
     key<&Scenario::chunk>("chunk", "rows", "rows a sender writes before it publishes them"),
     key<&Scenario::ring_slots>("ring_slots", "rows", "rows that a ring holds"),
     key<&Scenario::routing>("routing", "random, all_to_one, none_to_last, masked", "who gets the tokens"),
-    key<&Scenario::seed>("seed", "", "of the routing and the data", kAll),
+    key<&Scenario::seed>("seed", "", "of the routing and the data", kSingle),
     key<&Scenario::send_topk>("send_topk", "", "whether expert indices and weights travel with the rows"),
     key<&Scenario::notify>("notify", "cached, full", "whether the first call counts on the GPUs"),
     key<&Scenario::calls>("calls", "calls", "calls back to back; the last one is timed", kIntranode | kMicro),
@@ -180,10 +182,17 @@ constexpr std::array kTable = {
     key<&Scenario::chunk_bytes>("chunk_bytes", "B", "what one rank passes to the next in one step", kRing),
     key<&Scenario::fifo_steps>("fifo_steps", "chunks", "chunks that a FIFO holds", kRing),
     key<&Scenario::iterations>("iterations", "iterations", "broadcasts back to back", kRing),
-    key<&Scenario::ptx>("ptx", "", "file with the main kernel, in place of ours", kAll),
-    key<&Scenario::entry>("entry", "", "name of the main kernel in it", kAll),
+    key<&Scenario::ptx>("ptx", "", "file with the main kernel, in place of ours", kSingle),
+    key<&Scenario::entry>("entry", "", "name of the main kernel in it", kSingle),
+    key<&Scenario::registers>("registers", "registers",
+                              "per thread of the main kernel; 0: by log or estimate", kSingle),
+    key<&Scenario::ptxas_log>("ptxas_log", "", "file with the output of ptxas -v, for the kernels' registers",
+                              kSingle),
     key<&Scenario::notify_ptx>("notify_ptx", "", "file with the cached notify kernel, in place of ours"),
     key<&Scenario::notify_entry>("notify_entry", "", "name of the cached notify kernel in it"),
+    key<&Scenario::baseline>(
+        "baseline", "", "state that a pair's compute is compared with: none, or one of [baselines]", kCoRun),
+    key<&Scenario::split>("split", "", "whether further runs split what a pair loses by cause", kCoRun),
     key<&Scenario::figure>("figure", "", "which figure a microbenchmark is about", kMicro),
 };
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "sim/exec/lane_ops.hpp"
+#include "sim/exec/matrix_tile.hpp"
 
 namespace ptxwire::sim {
 
@@ -16,6 +17,7 @@ LaneOp select_float(const ptx::Op& op);
 LaneOp select_half(const ptx::Op& op);
 LaneOp select_convert(const ptx::Op& op);
 LaneOp select_warp(const ptx::Op& op);
+MatrixTile select_matrix_tile();
 }  // namespace lanes_baseline
 
 namespace lanes_avx2 {
@@ -26,6 +28,7 @@ LaneOp select_float(const ptx::Op& op);
 LaneOp select_half(const ptx::Op& op);
 LaneOp select_convert(const ptx::Op& op);
 LaneOp select_warp(const ptx::Op& op);
+MatrixTile select_matrix_tile();
 }  // namespace lanes_avx2
 
 }  // namespace ptxwire::sim

@@ -51,6 +51,52 @@ TEST_CASE("static facts: a product and the sum that uses it are one instruction"
   CHECK(op_of(twice, "mul.wide.s32").issue_slots == 1);
 }
 
+// The counts below are those of ptxas 13 for sm_90a on the same PTX.
+TEST_CASE("static facts: a branch around a few ops becomes predicates", "[contract]") {
+  const auto branch_of = [](const std::string& body) {
+    const Program program = lower_body("mov.u32 %r1, %tid.x; mov.u32 %r2, %ntid.x;\n" + body);
+    return program.code[find_ops(program, Opcode::bra).front()];
+  };
+  const std::string store = "st.global.b32 [out], %r1;\n";
+  const std::string end = "END: add.s32 %r3, %r1, 1; st.global.b32 [out], %r3; ret;";
+  const std::string compare = "setp.eq.u32 %p1, %r1, 0; @%p1 bra END;\n";
+  const Op skipped = branch_of(compare + store + end);
+  CHECK(skipped.issue_slots == 0);
+  CHECK(skipped.latency == LatencyClass::none);
+  // A body that is long, or that threads must enter together, stays a branch, with BSSY and BSYNC.
+  CHECK(branch_of(compare + store + store + store + store + store + end).issue_slots == 3);
+  CHECK(branch_of(compare + "bar.sync 0;\n" + end).issue_slots == 3);
+  // No thread parts from the others on a condition that is the same for all.
+  CHECK(branch_of("setp.eq.u32 %p1, %r2, 64; @%p1 bra END;\nbar.sync 0;\n" + end).issue_slots == 1);
+  // A branch to the return is an exit.
+  CHECK(branch_of(compare + store + store + store + store + store + "END: ret;").issue_slots == 1);
+}
+
+TEST_CASE("static facts: warp-wide ops are tested for whole warps where a part may come", "[contract]") {
+  const std::string shuffle = "shfl.sync.idx.b32 %r3, %r1, 0, 31, -1;\n";
+  CHECK(op_of(shuffle, "shfl.sync.idx.b32").issue_slots == 1);
+  const std::string part = "setp.lt.u32 %p1, %r1, 32; @%p1 bra END;\n" + shuffle +
+                           "st.global.b32 [out], %r3;\n" +
+                           "END: add.s32 %r4, %r1, 1; st.global.b32 [out], %r4;";
+  CHECK(op_of(part, "shfl.sync.idx.b32").issue_slots == 3);  // UMOV, BRA.DIV, SHFL
+}
+
+TEST_CASE("static facts: what orders, divides and copies in bulk", "[contract]") {
+  CHECK(op_of("fence.acq_rel.gpu;", "fence.acq_rel.gpu").issue_slots == 4);
+  CHECK(op_of("fence.acq_rel.sys;", "fence.acq_rel.sys").issue_slots == 9);
+  CHECK(op_of("st.release.sys.global.b32 [%rd1], %r1;", "st.release.sys.global.b32").issue_slots == 9);
+  CHECK(op_of("ld.acquire.sys.global.b32 %r3, [%rd1];", "ld.acquire.sys.global.b32").issue_slots == 2);
+  CHECK(op_of("ld.shared::cluster.b32 %r3, [%r1];", "ld.shared::cluster.b32").issue_slots == 3);
+  CHECK(op_of("div.u32 %r3, %r1, %r2;", "div.u32").issue_slots == 17);
+  CHECK(op_of("rem.s32 %r3, %r1, %r2;", "rem.s32").issue_slots == 20);
+  CHECK(op_of("shl.b64 %rd3, %rd2, 4; add.s64 %rd4, %rd1, %rd3; st.global.b32 [%rd4], %r1;", "shl.b64")
+            .issue_slots == 0);  // LEA, LEA.HI.X
+  const std::string logic =
+      "setp.eq.u32 %p1, %r1, 0; setp.eq.u32 %p2, %r2, 0; and.pred %p3, %p1, %p2; @%p3 st.global.b32 [out], "
+      "%r1;";
+  CHECK(op_of(logic, "and.pred").issue_slots == 0);
+}
+
 TEST_CASE("static facts: units", "[contract]") {
   CHECK(op_of("ld.global.b32 %r3, [%rd1];", "ld.global.b32").latency == LatencyClass::memory);
   CHECK(op_of("shfl.sync.idx.b32 %r3, %r1, 0, 31, -1;", "shfl.sync.idx.b32").latency ==

@@ -149,3 +149,38 @@ TEST_CASE("cache control: applypriority takes evict_last back", "[sim]") {
     CHECK(lines_evicted(bench.run(), "stream", "resident") == (back ? kResident / kLine : 0));
   }
 }
+
+// The first kernel fills L2: 50 MiB are 16 lines in each of 25600 sets. The second brings in 6 lines more a
+// set. Normal ones take the place of the 6 oldest; of evict_first ones the first does, and each later one
+// that of the one before.
+TEST_CASE("evictions: two kernels in closed form", "[sim][analytic]") {
+  constexpr uint64_t kFull = 50 * kMiB, kLines = kFull / kLine, kSets = kLines / 16;
+  constexpr uint64_t kStream = 6 * kSets * kLine;
+  for (const bool first : {false, true}) {
+    CAPTURE(first);
+    const std::string policy = first ? "createpolicy.fractional.L2::evict_first.b64 %rd6;\n"
+                                     : "createpolicy.fractional.L2::evict_normal.b64 %rd6;\n";
+    Bench bench(walk("a", kLine, "ld.global.cg.u32 %r6, [%rd5];\n") +
+                walk("b", kLine, "ld.global.cg.L2::cache_hint.u32 %r6, [%rd5], %rd6;\n", policy));
+    // From a multiple of one line a set on, so that every set gets the same number.
+    const auto allocate = [&](uint64_t bytes) {
+      const auto at = bench.allocate(bytes + kSets * kLine);
+      return (at + kSets * kLine - 1) / (kSets * kLine) * (kSets * kLine);
+    };
+    const auto all = allocate(kFull), other = allocate(kStream);
+    bench.launch("a", {all, kFull}, kWholeGpu);
+    bench.launch("b", {other, kStream}, kWholeGpu);
+    const RunReport report = bench.run();
+    const uint64_t of_a = first ? kSets : 6 * kSets;
+    CHECK(lines_evicted(report, "b", "a") == of_a);
+    CHECK(lines_evicted(report, "b", "b") == 6 * kSets - of_a);
+    CHECK(lines_evicted(report, "a", "a") == 0);
+    for (const L2Holding& holding : report.gpus[0].l2_holdings) {
+      CAPTURE(holding.kernel);
+      if (holding.kernel == "a") CHECK(holding.peak_lines == kLines);
+      if (holding.kernel == "a") CHECK(holding.lines == kLines - of_a);
+      if (holding.kernel == "b") CHECK(holding.lines == of_a);
+      if (holding.kernel == "b") CHECK(holding.peak_lines == of_a);
+    }
+  }
+}

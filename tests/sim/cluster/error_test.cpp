@@ -151,8 +151,8 @@ TEST_CASE("error: vprintf prints in order of time, __assertfail names its argume
 }
 
 TEST_CASE("error: an instruction that this version does not execute is named with its line", "[sim]") {
-  Bench bench(entry("k", 1, "wgmma.fence.sync.aligned;"));
+  Bench bench(entry("k", 1, "movmatrix.sync.aligned.m8n8.trans.b16 %r1, %r2;"));
   bench.launch("k", {0});
   const std::string text = bench.run_error();
-  CHECK_THAT(text, Contains("wgmma.fence") && Contains("test.ptx:"));
+  CHECK_THAT(text, Contains("movmatrix.sync") && Contains("test.ptx:"));
 }

@@ -30,6 +30,16 @@ Outcome outcome() {
   outcome.bottleneck.roles = {{"dispatch", "even CTAs", 768, 1000, {{"store_window", 700, 0.7}}}};
   outcome.bottleneck.path = {{"dispatch on gpu 3, odd CTAs", "local_poll", 0.74, "what even CTAs write"}};
   outcome.kernels = {{"dispatch", 1000, 1010}};
+  outcome.memory.gpu0 = {.l2_lines = 1000,
+                         .holdings = {{"dispatch", 620, 700}, {"layer_norm", 250, 500}},
+                         .evictions = {{"dispatch", "layer_norm", 81}, {"dispatch", "dispatch", 12}}};
+  outcome.memory.all_gpus = {.l2_lines = 2000,
+                             .l2_read_bytes = 4096,
+                             .l2_read_miss_bytes = 1024,
+                             .hbm_read_bytes = 1024,
+                             .hbm_row_hits = 6,
+                             .hbm_row_openings = 2,
+                             .evictions = {{"dispatch", "layer_norm", 200}}};
   return outcome;
 }
 
@@ -113,6 +123,28 @@ TEST_CASE("run report: a microbenchmark shows its figures in place of bandwidths
   CHECK(json::parse(run_json(micro))["figures"][0]["name"] == "near_clk");
 }
 
+TEST_CASE("run report: who took whose place in L2") {
+  const std::string text = run_text(outcome());
+  CHECK_THAT(text, Catch::Contains("L2 read 4.0 KiB (25 % missed)"));
+  CHECK_THAT(text, Catch::Contains("written 0 B, 75 % to"));
+  CHECK_THAT(
+      text, Catch::Contains(
+                "L2 lines of GPU 0  at end  at most  took of layer_norm  took of dispatch  on all GPUs\n"
+                "  dispatch             62 %     70 %                  81                12          200\n"
+                "  layer_norm           25 %     50 %                   0                 0            0\n"));
+  const json memory = json::parse(run_json(outcome()))["memory"];
+  CHECK(memory["gpu0"]["l2_evictions"][0] ==
+        json({{"evictor", "dispatch"}, {"victim", "layer_norm"}, {"lines", 81}}));
+  CHECK(memory["gpu0"]["l2_holdings"][1] ==
+        json({{"kernel", "layer_norm"}, {"lines_at_end", 250}, {"peak_lines", 500}}));
+  CHECK(memory["all_gpus"]["l2_evictions"][0]["lines"] == 200);
+
+  Outcome many = outcome();
+  for (int i = 0; i < 14; ++i)
+    many.memory.gpu0.evictions.push_back({"dispatch", "a_kernel_with_a_long_name_" + std::to_string(i), 5});
+  CHECK_THAT(run_text(many), Catch::Contains("of others"));
+}
+
 TEST_CASE("run report: a wrong result is shown with its first wrong value") {
   Outcome wrong = outcome();
   wrong.result = ResultState::wrong;
@@ -132,6 +164,9 @@ TEST_CASE("run report: a cached outcome reads back as it was") {
 TEST_CASE("predict report: interval and range are null without a calibration") {
   Prediction prediction{.base = outcome(), .changed = outcome(), .delta_pct = -25};
   prediction.changed.time_us = 782.4;
+  prediction.changed.memory.all_gpus.evictions[0].lines = 50;
+  CHECK_THAT(predict_text(prediction), Catch::Contains("dispatch of layer_norm"));
+  CHECK_THAT(predict_text(prediction), Catch::Contains("-150"));
   const json document = json::parse(predict_json(prediction));
   CHECK(document["base"]["time_us"] == 1043.25);
   CHECK(document["changed"]["time_us"] == 782.4);

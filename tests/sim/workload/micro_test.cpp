@@ -149,6 +149,7 @@ TEST_CASE("micro: figures are what arithmetic says") {
                     {}};  // a CTA that measures nothing
   output.duration = models::microseconds(2);
   output.samples = {200, 404, 198, 396, 202, 400};
+  output.flop = 6e6;
   std::map<std::string, double> figures;
   for (const Figure& figure : micro_figures(output)) figures[figure.name] = figure.value;
   CHECK(figures["clk_per_access"] == Approx(150));
@@ -156,11 +157,19 @@ TEST_CASE("micro: figures are what arithmetic says") {
   CHECK(figures["bytes_per_clk_per_sm"] == Approx(2));
   CHECK(figures["inner_gb_per_s"] == Approx(8));
   CHECK(figures["gb_per_s"] == Approx(4));
+  CHECK(figures["tflop_per_s"] == Approx(3));
   CHECK(figures["mean_clk"] == Approx(300));
   CHECK(figures["near_clk"] == Approx(200));
   CHECK(figures["far_clk"] == Approx(400));
   CHECK(figures["far_share"] == Approx(0.5));
   CHECK(figures.size() == micro_figure_names().size());
+
+  // A few that waited for something else make no group of their own.
+  output.samples.clear();
+  for (uint32_t i = 0; i < 20; ++i) output.samples.push_back(i % 10 == 0 ? 900 : i % 2 == 0 ? 200 : 400);
+  for (const Figure& figure : micro_figures(output)) figures[figure.name] = figure.value;
+  CHECK(figures["near_clk"] == Approx(200));
+  CHECK(figures["far_clk"] == Approx(400));
 
   output.samples = {7, 7, 7};
   for (const Figure& figure : micro_figures(output))
@@ -190,9 +199,9 @@ TEST_CASE("micro: what a kernel must leave is compared", "[sim]") {
 
 TEST_CASE("micro: every committed scenario gives correct results at a small size", "[sim]") {
   // Numbers that only set how long a scenario runs, smaller.
-  const std::map<std::string, std::string> shorter = {{"accesses", "64"},  {"warm", "64"},   {"passes", "2"},
-                                                      {"share", "32 KiB"}, {"chunks", "16"}, {"repeats", "3"},
-                                                      {"rounds", "3"}};
+  const std::map<std::string, std::string> shorter = {
+      {"accesses", "64"}, {"warm", "64"},  {"passes", "2"}, {"share", "32 KiB"}, {"chunks", "16"},
+      {"repeats", "3"},   {"rounds", "3"}, {"m", "256"},    {"n", "512"},        {"k", "128"}};
   int files = 0;
   for (const auto& entry : std::filesystem::directory_iterator(kScenarios)) {
     if (!entry.path().filename().string().starts_with("micro_")) continue;

@@ -6,8 +6,8 @@
 #include <random>
 #include <set>
 
-#include "driver.hpp"
 #include "models/gpu/sm_partition.hpp"
+#include "tests/models/driver.hpp"
 
 using namespace ptxwire::models;
 using ptxwire::models::test::machine;

@@ -1,0 +1,246 @@
+#include "sim/workload/co_run.hpp"
+
+#include <algorithm>
+
+#include "sim/workload/companion.hpp"
+#include "sim/workload/micro_run.hpp"
+#include "sim/workload/run_parts.hpp"
+
+namespace ptxwire::sim {
+namespace {
+
+/// When kernels of one side ran on one GPU.
+struct Span {
+  Picoseconds begin{}, end{};
+  [[nodiscard]] double us() const { return (end - begin).us(); }
+  [[nodiscard]] double overlap_us(const Span& other) const {
+    return std::max(0.0, (std::min(end, other.end) - std::max(begin, other.begin)).us());
+  }
+};
+
+/// How long one compute kernel took, mean over its launches that count.
+struct ComputeTime {
+  double us = 0;
+  double overlap = 0;
+  uint32_t launches = 0;
+};
+
+/// The compute kernels of a pair on the GPUs of somebody's cluster.
+class ComputeSide final : public Companion {
+ public:
+  ComputeSide(const std::vector<CoRunPart>& parts, const std::vector<Scenario>& scenarios, uint32_t gpus,
+              bool check_results)
+      : parts_(parts), scenarios_(scenarios), gpus_(gpus), check_results_(check_results) {}
+
+  Expected<void> enqueue(Cluster& cluster) override {
+    for (size_t part = 0; part < parts_.size(); ++part) {
+      const uint32_t gpus = parts_[part].all_gpus ? gpus_ : 1;
+      for (uint32_t gpu = 0; gpu < gpus; ++gpu) {
+        auto instance = MicroInstance::create(scenarios_[part], cluster,
+                                              {.first_gpu = gpu, .role = scenarios_[part].name});
+        if (!instance) return instance.error();
+        if (auto filled = (*instance)->fill(); !filled) return filled;
+        running_.push_back({part, *std::move(instance), {}});
+      }
+    }
+    for (Running& running : running_)
+      for (uint32_t launch = 0; launch < parts_[running.part].launches; ++launch) {
+        const auto launched = running.instance->enqueue();
+        if (!launched) return launched.error();
+        running.launches.push_back(launched->front());
+        all_.insert(all_.end(), launched->begin(), launched->end());
+      }
+    return {};
+  }
+
+  Expected<void> finish(const RunReport& report) override {
+    for (Running& running : running_) {
+      if (auto read = running.instance->finish(); !read) return read;
+      if (!check_results_ || !mismatch_.empty()) continue;
+      auto wrong = running.instance->mismatch();
+      if (!wrong) return wrong.error();
+      if (!wrong->empty()) mismatch_ = scenarios_[running.part].name + ": " + *wrong;
+    }
+    std::vector<std::vector<ComputeTime>> single(parts_.size());
+    for (const Running& running : running_) collect(report, running, single[running.part]);
+    times_.assign(parts_.size(), {});
+    for (size_t part = 0; part < parts_.size(); ++part) {
+      const auto share = 1.0 / static_cast<double>(std::max<size_t>(1, single[part].size()));
+      for (const ComputeTime& time : single[part]) {
+        times_[part].us += time.us * share;
+        times_[part].overlap += time.overlap * share;
+        ++times_[part].launches;
+      }
+    }
+    return {};
+  }
+
+  [[nodiscard]] const std::vector<ComputeTime>& times() const { return times_; }
+  /// From the first launch's start to the last one's end, on the first GPU.
+  [[nodiscard]] Span span(const RunReport& report) const {
+    Span span{models::kNever, {}};
+    for (const LaunchReport& launch : report.launches) {
+      if (launch.gpu != GpuId{0} || std::find(all_.begin(), all_.end(), launch.id) == all_.end()) continue;
+      span = {std::min(span.begin, launch.started), std::max(span.end, launch.finished)};
+    }
+    return span;
+  }
+
+  /// The first value of a compute kernel that is not as it must be.
+  [[nodiscard]] const std::string& mismatch() const { return mismatch_; }
+
+ private:
+  struct Running {
+    size_t part = 0;
+    std::unique_ptr<MicroInstance> instance;
+    std::vector<LaunchId> launches;
+  };
+
+  /// The other side's longest kernel on the GPU: notify kernels before it are no overlap that is meant.
+  [[nodiscard]] Span other_span(const RunReport& report, GpuId gpu) const {
+    Span longest;
+    for (const LaunchReport& launch : report.launches) {
+      if (launch.gpu != gpu || std::find(all_.begin(), all_.end(), launch.id) != all_.end()) continue;
+      const Span span{launch.started, launch.finished};
+      if (span.us() > longest.us()) longest = span;
+    }
+    return longest;
+  }
+
+  // Launches that lie within the other side's kernel count; the first one of several never does, since it
+  // finds other caches than those behind it. Where none lies within, that with the largest share does.
+  void collect(const RunReport& report, const Running& running, std::vector<ComputeTime>& out) const {
+    std::vector<ComputeTime> found;
+    for (const LaunchReport& launch : report.launches) {
+      const auto mine = std::find(running.launches.begin(), running.launches.end(), launch.id);
+      if (mine == running.launches.end()) continue;
+      if (running.launches.size() > 1 && mine == running.launches.begin()) continue;
+      const Span span{launch.started, launch.finished};
+      const double overlap = span.overlap_us(other_span(report, launch.gpu)) / span.us();
+      found.push_back({span.us(), overlap, 1});
+    }
+    constexpr double kWhole = 0.999;
+    const bool any = std::any_of(found.begin(), found.end(),
+                                 [](const ComputeTime& time) { return time.overlap >= kWhole; });
+    const auto best =
+        std::max_element(found.begin(), found.end(),
+                         [](const ComputeTime& a, const ComputeTime& b) { return a.overlap < b.overlap; });
+    for (auto it = found.begin(); it != found.end(); ++it)
+      if (any ? it->overlap >= kWhole : best->overlap == 0 || it == best) out.push_back(*it);
+  }
+
+  const std::vector<CoRunPart>& parts_;
+  const std::vector<Scenario>& scenarios_;
+  uint32_t gpus_;
+  bool check_results_;
+  std::string mismatch_;
+  std::vector<Running> running_;
+  std::vector<LaunchId> all_;
+  std::vector<ComputeTime> times_;
+};
+
+/// One run of a pair, or of one side of it.
+struct PairRun {
+  ScenarioResult other;  ///< of the communication or the baseline; nothing if there is none
+  std::vector<ComputeTime> compute;
+  std::string mismatch;
+  Span compute_span;
+  RunReport report;
+};
+
+class Pair {
+ public:
+  Pair(const Scenario& whole, CoRunScenarios scenarios, const models::Machine& machine,
+       const RunOptions& options)
+      : whole_(whole), scenarios_(std::move(scenarios)), machine_(machine), options_(options) {}
+
+  /// `other`: empty or one scenario.
+  Expected<PairRun> run(const std::vector<Scenario>& other) const {
+    const uint32_t gpus = scenarios_.communication[0].ranks;
+    ComputeSide side(whole_.co_run.compute, scenarios_.compute, gpus, options_.check_results);
+    PairRun result;
+    if (other.empty()) {
+      auto alone = run_alone(side, gpus);
+      if (!alone) return alone.error();
+      result.report = *std::move(alone);
+    } else {
+      RunOptions options = options_;
+      options.companion = &side;
+      auto both = run_family(other[0], machine_, options);
+      if (!both) return both.error();
+      result.other = *std::move(both);
+      result.report = result.other.timed;
+    }
+    result.compute = side.times();
+    result.compute_span = side.span(result.report);
+    result.mismatch = side.mismatch();
+    return result;
+  }
+
+  Expected<ScenarioResult> communication_alone() const {
+    return run_family(scenarios_.communication[0], machine_, options_);
+  }
+
+  [[nodiscard]] const CoRunScenarios& scenarios() const { return scenarios_; }
+
+ private:
+  Expected<RunReport> run_alone(ComputeSide& side, uint32_t gpus) const {
+    auto cluster = Cluster::create(machine_, gpus);
+    if (!cluster) return cluster.error();
+    RunOptions options = options_;
+    options.companion = &side;
+    return run_beside(**cluster, options);
+  }
+
+  const Scenario& whole_;
+  CoRunScenarios scenarios_;
+  const models::Machine& machine_;
+  const RunOptions& options_;
+};
+
+/// The share of the communication's longest kernel on GPU 0 in which compute ran.
+double covered_share(const PairRun& together) {
+  if (together.other.kernels.empty()) return 0;
+  const std::string& role = together.other.kernels.back().role;
+  Span main;
+  for (const LaunchReport& launch : together.report.launches)
+    if (launch.gpu == GpuId{0} && launch.role == role) main = {launch.started, launch.finished};
+  return main.us() > 0 ? main.overlap_us(together.compute_span) / main.us() : 0;
+}
+
+}  // namespace
+
+Expected<ScenarioResult> run_co_run(const Scenario& whole, const models::Machine& machine,
+                                    const RunOptions& options) {
+  auto scenarios = co_run_scenarios(whole);
+  if (!scenarios) return scenarios.error();
+  const Pair pair(whole, *std::move(scenarios), machine, options);
+  const auto alone = pair.run(pair.scenarios().baseline);
+  if (!alone) return alone.error();
+  const auto communication = pair.communication_alone();
+  if (!communication) return communication.error();
+  auto together = pair.run(pair.scenarios().communication);
+  if (!together) return together.error();
+
+  ScenarioResult result = together->other;
+  result.warp_instructions = together->report.warp_instructions;
+  result.figures.clear();
+  result.parts.push_back({.name = pair.scenarios().communication[0].name,
+                          .side = "communication",
+                          .alone_us = communication->time_us,
+                          .together_us = together->other.time_us,
+                          .launches = 1,
+                          .overlap = covered_share(*together)});
+  for (size_t part = 0; part < together->compute.size(); ++part)
+    result.parts.push_back({.name = pair.scenarios().compute[part].name,
+                            .side = "compute",
+                            .alone_us = alone->compute[part].us,
+                            .together_us = together->compute[part].us,
+                            .launches = together->compute[part].launches,
+                            .overlap = together->compute[part].overlap});
+  result.time_us = result.time_us_rank0 = together->compute[0].us;
+  if (options.check_results && result.result != ResultState::wrong) judge(result, together->mismatch);
+  return result;
+}
+
+}  // namespace ptxwire::sim
