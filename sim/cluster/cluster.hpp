@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "models/base/units.hpp"
+#include "models/gpu/memory_system.hpp"
+#include "models/gpu/sm_room.hpp"
 #include "models/machines/machine.hpp"
 #include "ptx_frontend/program.hpp"
 #include "sim/memory/tensor_map.hpp"
@@ -88,6 +90,8 @@ struct LaunchReport {
   std::string kernel, role;
   Picoseconds queued{}, started{}, finished{};  ///< first CTA placed .. last CTA done and drained
   uint64_t warp_instructions = 0;
+  uint64_t ctas = 0;
+  models::CtaFootprint footprint;  ///< of a CTA
   /// Even CTAs and odd CTAs apart (communication kernels split roles this way): [0] even, [1] odd.
   std::array<WarpProfile, 2> profile;
 };
@@ -187,6 +191,11 @@ class Cluster {
   /// The L2 of every GPU is emptied at the next run() start (a benchmark's flush, whose own time is not
   /// wanted).
   virtual void flush_l2() = 0;
+
+  /// Counterfactual: launches of these roles get copies of the memory resources of their GPUs, so that they
+  /// and all others do not notice each other there. Once per cluster, before anything of these roles is
+  /// launched.
+  virtual void isolate(const std::vector<std::string>& roles, const models::SharedResources& resources) = 0;
 
   /// Runs everything enqueued since the last run. Errors: memory faults, deadlock, budget, unexecutable
   /// instruction, trap: each names kernel, PTX line, CTA/thread and address.

@@ -54,6 +54,7 @@ class ClusterImplementation final : public Cluster {
   [[nodiscard]] Picoseconds event_time(EventId event) const override;
   void synchronize(StreamId stream) override;
   void flush_l2() override { flush_ = true; }
+  void isolate(const std::vector<std::string>& roles, const models::SharedResources& resources) override;
   Expected<RunReport> run(const RunLimits& limits) override;
 
  private:

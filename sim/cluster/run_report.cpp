@@ -75,6 +75,8 @@ RunReport ClusterImplementation::report(Picoseconds begin, Picoseconds end, cons
     out.gpu = enqueued.gpu;
     out.kernel = launch.program->program().functions[launch.function].name;
     out.role = enqueued.role;
+    out.ctas = launch.ctas;
+    out.footprint = launch.footprint;
     out.started = launch.started - begin;
     out.finished = launch.finished - begin;
     out.warp_instructions = launch.instructions + launch.charged_instructions;

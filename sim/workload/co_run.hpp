@@ -56,7 +56,17 @@ struct CoRunScenario {
   std::map<std::string, CoRunPart, std::less<>> baselines;
 };
 
-/// What one kernel lost to one cause.
+/// What one kernel lost to one cause. The split comes from further runs between `alone` and `together`, each
+/// of which shares one thing more, and is the difference of neighbours, so that the sum is the whole:
+///
+///   SMs           a kernel beside it holds what the communication's CTAs hold, and does nothing
+///   rest          the communication itself, with L2 and HBM of its own: what its CTAs do within SMs
+///   L2 capacity   the same with one set of L2 lines for both
+///   L2 bandwidth  and one set of L2 slices
+///   HBM           and one HBM: the pair as it is
+///   NVLink        always 0: compute kernels of a pair stay within their GPU
+///
+/// A share may be negative where one cause hides another. The communication's SMs: its wait for places.
 struct LossShare {
   std::string cause;  ///< "SMs", "L2 capacity", "L2 bandwidth", "HBM", "NVLink", "rest"
   double us = 0;
