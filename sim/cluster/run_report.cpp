@@ -115,6 +115,11 @@ RunReport ClusterImplementation::report(Picoseconds begin, Picoseconds end, cons
           static_cast<double>((egress.blocked - egress_before.blocked).value) * 1e-12 / seconds / links;
     }
   }
+  for (const Background& background : backgrounds_) {
+    BackgroundReport& out = result.backgrounds.emplace_back(background.report);
+    out.started = out.started - begin;
+    out.finished = out.finished - begin;
+  }
   std::vector<std::pair<Picoseconds, std::string>> printed;
   for (const std::unique_ptr<Device>& device : devices_)
     printed.insert(printed.end(), device->printed().begin(), device->printed().end());

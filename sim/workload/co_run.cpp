@@ -11,6 +11,7 @@ namespace {
 
 /// At least as many as any SM has: a bound on how long a kernel may hold its SMs.
 constexpr double kClocksPerUs = 2000;
+constexpr std::string_view kBackground = "background";
 
 /// When kernels of one side ran on one GPU.
 struct Span {
@@ -37,14 +38,19 @@ struct ComputeTime {
 /// The compute kernels of a pair on the GPUs of somebody's cluster.
 class ComputeSide final : public Companion {
  public:
-  ComputeSide(const std::vector<CoRunPart>& parts, const std::vector<Scenario>& scenarios,
-              const PairSetting& setting, bool check_results)
-      : parts_(parts), scenarios_(scenarios), setting_(setting), check_results_(check_results) {}
+  ComputeSide(const CoRunScenario& pair, const std::vector<Scenario>& scenarios, const PairSetting& setting,
+              bool check_results)
+      : parts_(pair.compute),
+        background_(pair.background),
+        scenarios_(scenarios),
+        setting_(setting),
+        check_results_(check_results) {}
 
   Expected<void> enqueue(Cluster& cluster) override {
     if (setting_.own) {
       std::vector<std::string> roles;
       for (const Scenario& scenario : scenarios_) roles.push_back(scenario.name);
+      roles.emplace_back(kBackground);
       cluster.isolate(roles, *setting_.own);
     }
     for (size_t part = 0; part < parts_.size(); ++part) {
@@ -57,6 +63,10 @@ class ComputeSide final : public Companion {
         running_.push_back({part, *std::move(instance), {}});
       }
     }
+    for (uint32_t gpu = 0; background_ && gpu < setting_.gpus; ++gpu)
+      if (const auto added = cluster.add_background(GpuId{gpu}, *background_, std::string(kBackground));
+          !added)
+        return added.error();
     for (Running& running : running_)
       for (uint32_t launch = 0; launch < parts_[running.part].launches; ++launch) {
         const auto launched = running.instance->enqueue();
@@ -86,6 +96,7 @@ class ComputeSide final : public Companion {
         ++times_[part].launches;
       }
     }
+    if (background_) times_.push_back(background_time(report));
     return {};
   }
 
@@ -97,6 +108,9 @@ class ComputeSide final : public Companion {
       if (launch.gpu != GpuId{0} || std::find(all_.begin(), all_.end(), launch.id) == all_.end()) continue;
       span = {std::min(span.begin, launch.started), std::max(span.end, launch.finished)};
     }
+    for (const BackgroundReport& background : report.backgrounds)
+      if (background.gpu == GpuId{0})
+        span = {std::min(span.begin, background.started), std::max(span.end, background.finished)};
     return span;
   }
 
@@ -119,6 +133,19 @@ class ComputeSide final : public Companion {
       if (span.us() > longest.us()) longest = span;
     }
     return longest;
+  }
+
+  /// Mean over the GPUs.
+  [[nodiscard]] ComputeTime background_time(const RunReport& report) const {
+    ComputeTime mean;
+    const auto share = 1.0 / static_cast<double>(std::max<size_t>(1, report.backgrounds.size()));
+    for (const BackgroundReport& background : report.backgrounds) {
+      const Span span{background.started, background.finished};
+      mean.us += span.us() * share;
+      mean.overlap += span.overlap_us(other_span(report, background.gpu)) / span.us() * share;
+      ++mean.launches;
+    }
+    return mean;
   }
 
   // Launches that lie within the other side's kernel count; the first one of several never does, since it
@@ -144,6 +171,7 @@ class ComputeSide final : public Companion {
   }
 
   const std::vector<CoRunPart>& parts_;
+  const std::optional<models::TrafficLoad>& background_;
   const std::vector<Scenario>& scenarios_;
   PairSetting setting_;
   bool check_results_;
@@ -172,8 +200,7 @@ class Pair {
   Expected<PairRun> run(const std::vector<Scenario>& other,
                         const std::optional<models::SharedResources>& own = std::nullopt) const {
     const uint32_t gpus = other.empty() ? 1 : other[0].ranks;
-    ComputeSide side(whole_.co_run.compute, scenarios_.compute, {.gpus = gpus, .own = own},
-                     options_.check_results);
+    ComputeSide side(whole_.co_run, scenarios_.compute, {.gpus = gpus, .own = own}, options_.check_results);
     PairRun result;
     if (other.empty()) {
       auto alone = run_alone(side, gpus);
@@ -318,7 +345,9 @@ Expected<ScenarioResult> run_co_run(const Scenario& whole, const models::Machine
                           .launches = 1,
                           .overlap = covered_share(*together)});
   for (size_t part = 0; part < together->compute.size(); ++part)
-    result.parts.push_back({.name = pair.scenarios().compute[part].name,
+    result.parts.push_back({.name = part < pair.scenarios().compute.size()
+                                        ? pair.scenarios().compute[part].name
+                                        : std::string(kBackground),
                             .side = "compute",
                             .alone_us = alone->compute[part].us,
                             .together_us = together->compute[part].us,
