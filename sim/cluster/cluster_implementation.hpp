@@ -101,7 +101,7 @@ class ClusterImplementation final : public Cluster {
   // run_report.cpp
   struct Before {  ///< cumulative counters at the start of a run
     std::vector<models::MemoryCounters> memory;
-    std::vector<int64_t> tensor_busy_clk;
+    std::vector<double> tensor_busy_clk;
     std::vector<std::vector<std::array<models::LinkUse, 2>>> links;  ///< [gpu][link]: egress, ingress
     uint64_t events = 0;
   };

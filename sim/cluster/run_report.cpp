@@ -98,9 +98,8 @@ RunReport ClusterImplementation::report(Picoseconds begin, Picoseconds end, cons
     report_memory(out, now, old, seconds);
     out.nvlink_sent_payload_bytes = now.nvlink_sent_payload_bytes - old.nvlink_sent_payload_bytes;
     out.nvlink_sent_wire_bytes = now.nvlink_sent_wire_bytes - old.nvlink_sent_wire_bytes;
-    out.tensor_core_utilisation =
-        static_cast<double>(devices_[g]->tensor_busy_clk() - before.tensor_busy_clk[g]) /
-        machine_.sm.clock_hz / seconds / machine_.sm.count;
+    out.tensor_core_utilisation = (devices_[g]->tensor_busy_clk() - before.tensor_busy_clk[g]) /
+                                  machine_.sm.clock_hz / seconds / machine_.sm.count;
     const uint32_t links = machine_.nvlink.links_per_gpu;
     for (uint32_t l = 0; l < links; ++l) {
       const models::LinkUse egress = fabric_->egress_use(GpuId{g}, l);

@@ -127,7 +127,7 @@ class Device final : public models::MemoryClient {
 
   [[nodiscard]] uint64_t charged_instructions() const { return charged_; }
   /// Cycles that the tensor cores of the SMs were busy, summed over the SMs.
-  [[nodiscard]] int64_t tensor_busy_clk() const;
+  [[nodiscard]] double tensor_busy_clk() const;
   void charge(uint64_t instructions) { charged_ += instructions; }
 
   /// Bytes of this GPU were written at `now`: wakes the polls that watch them.

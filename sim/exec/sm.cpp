@@ -382,6 +382,10 @@ bool Sm::execute(Fragment& fragment, const ExecOp& exec, const Op& op, uint32_t 
     case ExecKind::tensor_prefetch:
       if (!tensor_prefetch(fragment, op, mask, cycle)) return false;
       break;
+    case ExecKind::tensor_map_change:
+      return tensor_map_change(fragment, op, mask, cycle);
+    case ExecKind::warp_matrix:
+      return warp_matrix(fragment, exec, op, mask, cycle);
     case ExecKind::matrix_product:
       return matrix_product(fragment, op, mask, cycle);
     case ExecKind::matrix_control:

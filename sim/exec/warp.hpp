@@ -181,7 +181,7 @@ struct Warp {
   // cp.async: copies in flight per open/committed group, for the whole warp
   std::deque<uint32_t> async_groups{0};
   uint64_t async_first = 0;
-  uint64_t matrix_issued = 0;          ///< matrix products
+  uint64_t matrix_issued = 0;           ///< matrix products
   std::vector<uint64_t> matrix_groups;  ///< products issued at each commit that was not waited for
   int64_t started = 0;
   uint64_t instructions = 0;
