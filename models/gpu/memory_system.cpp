@@ -138,6 +138,11 @@ struct GpuMemorySystem::Implementation {
     process.at(ready, at_sm, argument);
   }
 
+  /// The head of the transaction and its first parts.
+  void prepare(uint64_t argument) const {
+    prefetch_lines(reinterpret_cast<const Transaction*>(argument & ~kPortClaimed), 3);
+  }
+
   void on_sm_return(Picoseconds now, uint64_t argument) {
     Transaction& transaction = *reinterpret_cast<Transaction*>(argument & ~kPortClaimed);
     if (returns_data(transaction) && (argument & kPortClaimed) == 0) {
@@ -319,8 +324,8 @@ struct GpuMemorySystem::Implementation {
   ByteTime slice_time, partition_link_time, return_time, pcie_time;
   Picoseconds pcie_latency;
   Picoseconds request_latency, access_latency, response_latency, far_request, far_response, atomic_interval;
-  EventMember<Implementation, &Implementation::on_l2_arrival> at_l2{*this};
-  EventMember<Implementation, &Implementation::on_sm_return> at_sm{*this};
+  EventMember<Implementation, &Implementation::on_l2_arrival, &Implementation::prepare> at_l2{*this};
+  EventMember<Implementation, &Implementation::on_sm_return, &Implementation::prepare> at_sm{*this};
   EventMember<Implementation, &Implementation::on_host_arrival> at_host{*this};
 };
 

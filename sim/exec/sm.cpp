@@ -113,6 +113,24 @@ void Sm::schedule(Fragment& fragment, int64_t cycle) {
   const uint64_t argument = static_cast<uint64_t>(Timer::resume) << 60 |
                             static_cast<uint64_t>(fragment.index) << 32 | fragment.token;
   device_.process().at(device_.clock().time(cycle), event_, argument);
+  prefetch_operands(fragment);
+}
+
+// What the next op waits for and reads, which may be long out of the host's cache.
+void Sm::prefetch_operands(const Fragment& fragment) {
+  const Warp& warp = *fragment.warp;
+  const ExecOp& exec = warp.cta->program->op(fragment.pc);
+  const uint32_t row_base = fragment.frames.back().row_base;
+  for (uint32_t i = 0; i < exec.waits; ++i) {
+    const size_t row = size_t{row_base} + exec.wait_rows[i];
+    models::prefetch_lines(warp.row_ready.data() + row, 1);
+    models::prefetch_lines(warp.rows.data() + row * 32, 2);
+  }
+}
+
+void Sm::prepare(uint64_t argument) const {
+  if (static_cast<Timer>(argument >> 60) != Timer::resume) return;
+  models::prefetch_lines(&fragments_[static_cast<uint32_t>(argument >> 32 & 0x0FFFFFFF)], 3);
 }
 
 void Sm::on_event(Picoseconds now, uint64_t argument) {

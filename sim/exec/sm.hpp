@@ -72,6 +72,7 @@ class Sm {
 
   // sm.cpp: the issue loop
   void on_event(models::Picoseconds now, uint64_t argument);
+  void prepare(uint64_t argument) const;
   void run(Fragment& fragment);
   bool operands_ready(Fragment& fragment, const ExecOp& exec, int64_t& cycle);
   void set_results(const Fragment& fragment, const ExecOp& exec, int64_t ready);
@@ -80,6 +81,7 @@ class Sm {
   bool execute(Fragment& fragment, const ExecOp& exec, const ptx::Op& op, uint32_t mask, int64_t cycle);
   bool sleep(Fragment& fragment, const ptx::Op& op, uint32_t mask, int64_t cycle);
   void schedule(Fragment& fragment, int64_t cycle);
+  static void prefetch_operands(const Fragment& fragment);
   void wait(Fragment& fragment, Wait reason, int64_t cycle);
   void resume(Fragment& fragment, int64_t cycle);
   static void account_wait(Fragment& fragment, int64_t cycle);
@@ -260,7 +262,7 @@ class Sm {
   Device& device_;
   const models::SmParameters& parameters_;
   uint32_t id_;
-  models::EventMember<Sm, &Sm::on_event> event_{*this};
+  models::EventMember<Sm, &Sm::on_event, &Sm::prepare> event_{*this};
   std::vector<std::unique_ptr<Cta>> ctas_, retired_;
   std::vector<Cta*> releasable_;
   L1Cache l1_;
