@@ -11,7 +11,8 @@ using models::Picoseconds;
 using ptx::Op;
 using ptx::Slot;
 
-Sm::Sm(Device& device, uint32_t id) : device_(device), parameters_(device.group().machine->sm), id_(id) {}
+Sm::Sm(Device& device, uint32_t id)
+    : device_(device), parameters_(device.group().machine->sm), id_(id), fragments_(device.warp_memory()) {}
 
 Sm::~Sm() = default;
 
@@ -40,7 +41,7 @@ Cta& Sm::place(Launch& launch, uint64_t linear, uint32_t first_scheduler, uint32
   l1_.invalidate();
   const ptx::ProgramFunction& function = cta.program->program().functions[cta.function];
   for (uint32_t w = 0; w < warps; ++w) {
-    auto warp = std::make_unique<Warp>();
+    auto warp = std::make_unique<Warp>(device_.warp_memory());
     warp->cta = &cta;
     warp->index = w;
     warp->scheduler = (first_scheduler + w) % kSchedulers;

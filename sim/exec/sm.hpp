@@ -277,7 +277,7 @@ class Sm {
   std::array<int64_t, 2> tma_width_free_{};         ///< its bytes: loads, stores
   std::array<int64_t, kSchedulers> tensor_free_{};  ///< each scheduler's tensor core takes its next product
   double tensor_busy_clk_ = 0;                      ///< of all four together
-  std::deque<Fragment> fragments_;
+  std::pmr::deque<Fragment> fragments_;
   std::vector<uint32_t> free_fragments_;
   std::deque<Join> joins_;
   std::vector<Join*> free_joins_;
