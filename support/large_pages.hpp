@@ -19,19 +19,13 @@ class LargePages final : public std::pmr::memory_resource {
   LargePages& operator=(const LargePages&) = delete;
 
  private:
-  struct Region {
-    std::byte* begin;
-    size_t bytes;
-  };
-
   void* do_allocate(size_t bytes, size_t alignment) override;
   void do_deallocate(void*, size_t, size_t) override {}
   [[nodiscard]] bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override {
     return this == &other;
   }
-  std::byte* map(size_t bytes);
 
-  std::vector<Region> regions_;
+  std::vector<std::byte*> regions_;
   std::byte* free_ = nullptr;  ///< rest of the region last begun
   size_t free_bytes_ = 0;
 };
