@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "ptx_frontend/check/hint_rewrite.hpp"
 #include "ptx_frontend/program.hpp"
 #include "ptx_frontend/syntax/ast.hpp"
 #include "ptx_frontend/syntax/diagnostics.hpp"
@@ -25,8 +26,10 @@ void check(Module& module, Diagnostics& diagnostics);
 Expected<Program> link_and_lower(const std::vector<const Module*>& modules);
 
 /// Reads, parses, checks, links and lowers files. The first error of a file is returned as an Error with its
-/// place (the message says how many more there are, hint: ptxwire lint).
-Expected<Program> load_program(const std::vector<std::string>& paths);
+/// place (the message says how many more there are, hint: ptxwire lint). `hints` changes cache hints of loads
+/// and stores first (check/hint_rewrite.hpp); rules that fit no instruction at all are an error.
+Expected<Program> load_program(const std::vector<std::string>& paths,
+                               const std::vector<HintRule>& hints = {});
 
 /// Reads a whole file; an Error names the path and the reason. Refuses directories and files over 1 GiB.
 Expected<std::shared_ptr<const std::string>> read_text_file(const std::string& path);

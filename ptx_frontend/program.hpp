@@ -92,11 +92,29 @@ inline constexpr uint32_t kNoPc = UINT32_MAX;
 /// Elements of a matrix operand; `b1` has no type of its own in registers.
 enum class MatrixElement : uint8_t { none, f16, bf16, tf32, e4m3, e5m2, s8, u8, b1 };
 
-/// What a wgmma.mma_async does beyond its modifiers: D (64 x n) = A (64 x k) * B (k x n) + D, where k
-/// elements are 32 bytes.
+/// Fields of a tensor map that tensormap.replace names.
+enum class TensorField : uint8_t {
+  none,
+  global_address,
+  rank,
+  box_dim,
+  global_dim,
+  global_stride,
+  element_stride,
+  elemtype,
+  interleave_layout,
+  swizzle_mode,
+  fill_mode
+};
+
+/// What a matrix instruction does beyond its modifiers.
+///   wgmma.mma_async:     D (64 x n) = A (64 x k) * B (k x n) + D, where k elements are 32 bytes
+///   mma:                 the same with 16 rows, n = 8, and row_bytes of 16 or 32
+///   ldmatrix, stmatrix:  n matrices of 8 x 8 elements of 16 bits; transpose_a for `.trans`
 struct MatrixForm {
   MatrixElement a = MatrixElement::none, b = MatrixElement::none;
   uint16_t n = 0;
+  uint8_t row_bytes = 32;                                 ///< of k
   bool a_in_registers : 1 = false;                        ///< else A comes from shared memory, as B does
   bool transpose_a : 1 = false, transpose_b : 1 = false;  ///< shared operand with m or n innermost, not k
   bool negate_a : 1 = false, negate_b : 1 = false;
@@ -137,6 +155,7 @@ struct Op {
   int32_t offset2 = 0, offset3 = 0;
   Modifiers modifiers;
   MatrixForm matrix;
+  TensorField tensor_field = TensorField::none;
   uint32_t target = kNoPc;  ///< bra: destination pc; call: index into Program::calls
   uint32_t reconvergence =
       kNoPc;  ///< bra/brx that may diverge: pc of the immediate post-dominator (kNoPc: function end)

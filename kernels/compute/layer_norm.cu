@@ -48,51 +48,94 @@ __device__ __forceinline__ void for_each_pair(const uint4& vector, Visit visit) 
 }
 
 __device__ __forceinline__ uint32_t& word(uint4& vector, int i) { return (&vector.x)[i]; }
+__device__ __forceinline__ uint32_t word(const uint4& vector, int i) { return (&vector.x)[i]; }
 
 }  // namespace
 }  // namespace ptxwire
 
-/// out[r] = (x[r] - mean) / sqrt(variance + 1e-5) * gamma + beta; mean and 1 / sqrt(...) per row go to `statistics`.
+namespace ptxwire {
+namespace {
+
+/// The part after the row is in registers: statistics, then out = (x - mean) / sqrt(variance + 1e-5) * gamma + beta.
+__device__ __forceinline__ void normalise(const Row<128>& row, const Row<128>& scale, const Row<128>& shift,
+                                          float (&scratch)[2][Row<128>::kWarps], uint4* out, float2* statistics) {
+  using Mine = Row<128>;
+  float sum = 0;
+#pragma unroll
+  for (int i = 0; i < Mine::kHeld; ++i)
+    for_each_pair(row.vector[i], [&](int, uint32_t pair) {
+      const float2 v = unpacked(pair);
+      sum += v.x + v.y;
+    });
+  const float mean = cta_sum<Mine::kWarps>(sum, scratch[0]) / kHidden;
+  float squares = 0;
+#pragma unroll
+  for (int i = 0; i < Mine::kHeld; ++i)
+    for_each_pair(row.vector[i], [&](int, uint32_t pair) {
+      const float2 v = unpacked(pair);
+      squares += (v.x - mean) * (v.x - mean) + (v.y - mean) * (v.y - mean);
+    });
+  const float inverse = rsqrtf(cta_sum<Mine::kWarps>(squares, scratch[1]) / kHidden + kEpsilon);
+#pragma unroll
+  for (int i = 0; i < Mine::kHeld; ++i) {
+    uint4 result;
+#pragma unroll
+    for (int w = 0; w < 4; ++w) {
+      const float2 v = unpacked(word(row.vector[i], w)), g = unpacked(word(scale.vector[i], w)),
+                   b = unpacked(word(shift.vector[i], w));
+      word(result, w) = packed((v.x - mean) * inverse * g.x + b.x, (v.y - mean) * inverse * g.y + b.y);
+    }
+    out[i * 128 + threadIdx.x] = result;
+  }
+  if (threadIdx.x == 0) *statistics = make_float2(mean, inverse);
+}
+
+}  // namespace
+}  // namespace ptxwire
+
+/// out[r] is row r of x normalised; its mean and 1 / sqrt(...) go to `statistics`.
 extern "C" __global__ void __launch_bounds__(128)
     layer_norm_forward(const uint4* x, const uint4* gamma, const uint4* beta, uint4* out, float2* statistics,
                        int rows) {
   using namespace ptxwire;
-  using Mine = Row<128>;
-  __shared__ float scratch[2][Mine::kWarps];
-  Mine scale, shift;
+  __shared__ float scratch[2][Row<128>::kWarps];
+  Row<128> scale, shift;
   scale.load(gamma);
   shift.load(beta);
   for (int r = cta_number(); r < rows; r += ctas_in_grid()) {
     const long long first = static_cast<long long>(r) * (kHidden / 8);
-    Mine row;
+    Row<128> row;
     row.load(x + first);
-    float sum = 0;
+    normalise(row, scale, shift, scratch, out + first, statistics + r);
+  }
+}
+
+/// The same of x + residual, which is written to `sum` as well, piece by piece: nothing says that `sum` and the inputs are
+/// different memory, so a piece is loaded only when the one before is stored, and every piece costs a latency. This is the
+/// form of the fused kernel of that name in flash-attention (csrc/layer_norm), whose traits the trace kernel shows.
+extern "C" __global__ void __launch_bounds__(128)
+    add_layer_norm_forward(const uint4* x, const uint4* residual, const uint4* gamma, const uint4* beta, uint4* sum,
+                           uint4* out, float2* statistics, int rows) {
+  using namespace ptxwire;
+  __shared__ float scratch[2][Row<128>::kWarps];
+  Row<128> scale, shift;
+  scale.load(gamma);
+  shift.load(beta);
+  for (int r = cta_number(); r < rows; r += ctas_in_grid()) {
+    const long long first = static_cast<long long>(r) * (kHidden / 8);
+    Row<128> row;
 #pragma unroll
-    for (int i = 0; i < Mine::kHeld; ++i)
-      for_each_pair(row.vector[i], [&](int, uint32_t pair) {
-        const float2 v = unpacked(pair);
-        sum += v.x + v.y;
-      });
-    const float mean = cta_sum<Mine::kWarps>(sum, scratch[0]) / kHidden;
-    float squares = 0;
+    for (int i = 0; i < Row<128>::kHeld; ++i) {
+      const long long at = first + i * 128 + threadIdx.x;
+      uint4 left = x[at], right = residual[at];
 #pragma unroll
-    for (int i = 0; i < Mine::kHeld; ++i)
-      for_each_pair(row.vector[i], [&](int, uint32_t pair) {
-        const float2 v = unpacked(pair);
-        squares += (v.x - mean) * (v.x - mean) + (v.y - mean) * (v.y - mean);
-      });
-    const float inverse = rsqrtf(cta_sum<Mine::kWarps>(squares, scratch[1]) / kHidden + kEpsilon);
-#pragma unroll
-    for (int i = 0; i < Mine::kHeld; ++i) {
-      uint4 result;
-      for_each_pair(row.vector[i], [&](int w, uint32_t pair) {
-        const float2 v = unpacked(pair), g = unpacked(word(scale.vector[i], w)),
-                     b = unpacked(word(shift.vector[i], w));
-        word(result, w) = packed((v.x - mean) * inverse * g.x + b.x, (v.y - mean) * inverse * g.y + b.y);
-      });
-      out[first + i * 128 + threadIdx.x] = result;
+      for (int w = 0; w < 4; ++w) {
+        const float2 a = unpacked(word(left, w)), b = unpacked(word(right, w));
+        word(row.vector[i], w) = packed(a.x + b.x, a.y + b.y);
+      }
+      sum[at] = row.vector[i];
     }
-    if (threadIdx.x == 0) statistics[r] = make_float2(mean, inverse);
+    normalise(row, scale, shift, scratch, out + first, statistics + r);
   }
 }
 

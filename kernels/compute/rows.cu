@@ -43,3 +43,35 @@ extern "C" __global__ void dot_rows(const uint4* left, const uint4* right, float
     if (lane == 0) products[first + r] = sum;
   }
 }
+
+/// keys[c] = the `k`-th largest of row c's `columns` floats (none of them NaN), by radix selection of two bits at a time:
+/// 16 passes over the row with four barriers each, as the top-k of a framework does it.
+extern "C" __global__ void select_row(const float* from, float* keys, int columns, int k) {
+  __shared__ int count[4];
+  const float* const row = from + static_cast<long long>(cta_number()) * columns;
+  const auto ordered = [](float value) {  // as unsigned numbers in the same order
+    const unsigned bits = __float_as_uint(value);
+    return bits & 0x80000000u ? ~bits : bits | 0x80000000u;
+  };
+  unsigned found = 0, known = 0;
+  for (int shift = 30; shift >= 0; shift -= 2) {
+    if (thread_number() < 4) count[thread_number()] = 0;
+    __syncthreads();
+    for (int i = thread_number(); i < columns; i += threads_in_cta()) {
+      const unsigned key = ordered(row[i]);
+      const bool matches = (key & known) == found;
+#pragma unroll
+      for (unsigned digit = 0; digit < 4; ++digit) {
+        const unsigned votes = __ballot_sync(__activemask(), matches && (key >> shift & 3) == digit);
+        if (thread_number() % 32 == 0) atomicAdd(&count[digit], __popc(votes));
+      }
+    }
+    __syncthreads();
+    unsigned digit = 3;
+    for (; digit > 0 && count[digit] < k; --digit) k -= count[digit];
+    __syncthreads();
+    found |= digit << shift;
+    known |= 3u << shift;
+  }
+  if (thread_number() == 0) keys[cta_number()] = __uint_as_float(found & 0x80000000u ? found ^ 0x80000000u : ~found);
+}

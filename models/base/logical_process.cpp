@@ -52,6 +52,7 @@ void LogicalProcess::run_until(Picoseconds end) {
     pop();
     now_ = event.time;
     ++handled_;
+    if (!heap_.empty()) heap_.front().handler->prepare(heap_.front().argument);
     event.handler->handle(event.time, event.argument);
   }
   if (now_ < end && end != kNever) now_ = end;

@@ -14,17 +14,30 @@ namespace ptxwire::models {
 class EventHandler {
  public:
   virtual void handle(Picoseconds now, uint64_t argument) = 0;
+  /// An event is about to be handled, after the one at hand: asks the host's memory for what it will touch,
+  /// and changes nothing. Most of an event's cost is waiting for lines of the host's cache.
+  virtual void prepare(uint64_t argument) const = 0;
 
  protected:
   ~EventHandler() = default;
 };
 
-/// Binds an event kind to a member function: `EventMember<Foo, &Foo::on_arrival> arrival_{*this};`
-template <typename Owner, void (Owner::*kMember)(Picoseconds, uint64_t)>
+/// Hints the host to load `lines` of its cache from `address` on. Any address will do.
+inline void prefetch_lines(const void* address, unsigned lines) {
+  for (unsigned i = 0; i < lines; ++i) __builtin_prefetch(static_cast<const char*>(address) + 64 * i);
+}
+
+/// Binds an event kind to a member function: `EventMember<Foo, &Foo::on_arrival> arrival_{*this};` A third
+/// argument binds prepare().
+template <typename Owner, void (Owner::*kMember)(Picoseconds, uint64_t),
+          void (Owner::*kPrepare)(uint64_t) const = nullptr>
 class EventMember final : public EventHandler {
  public:
   explicit EventMember(Owner& owner) : owner_(owner) {}
   void handle(Picoseconds now, uint64_t argument) override { (owner_.*kMember)(now, argument); }
+  void prepare([[maybe_unused]] uint64_t argument) const override {
+    if constexpr (kPrepare != nullptr) (owner_.*kPrepare)(argument);
+  }
 
  private:
   Owner& owner_;

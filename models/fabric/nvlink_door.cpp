@@ -159,6 +159,11 @@ void NvlinkDoor::on_credit(Picoseconds now, uint64_t packed) {
   }
 }
 
+/// The piece itself was asked for when its message was delivered.
+void NvlinkDoor::prepare(uint64_t piece) const {
+  prefetch_lines(reinterpret_cast<const NvlinkPiece*>(piece)->transaction, 3);
+}
+
 void NvlinkDoor::on_acknowledgement(Picoseconds now, uint64_t argument) {
   finish(*reinterpret_cast<NvlinkPiece*>(argument), now);
 }

@@ -50,6 +50,7 @@ class NvlinkDoor {
 
   void on_arrival(Picoseconds now, uint64_t piece);
   void on_answer_ready(Picoseconds now, uint64_t piece);
+  void prepare(uint64_t piece) const;
   void on_acknowledgement(Picoseconds now, uint64_t piece);
   void on_credit(Picoseconds now, uint64_t packed);
 
@@ -74,9 +75,9 @@ class NvlinkDoor {
   std::vector<NvlinkDoor*> doors_;
   std::vector<Egress> egress_;
   PiecePool pool_;
-  EventMember<NvlinkDoor, &NvlinkDoor::on_arrival> at_arrival_{*this};
+  EventMember<NvlinkDoor, &NvlinkDoor::on_arrival, &NvlinkDoor::prepare> at_arrival_{*this};
   EventMember<NvlinkDoor, &NvlinkDoor::on_answer_ready> at_answer_ready_{*this};
-  EventMember<NvlinkDoor, &NvlinkDoor::on_acknowledgement> at_acknowledgement_{*this};
+  EventMember<NvlinkDoor, &NvlinkDoor::on_acknowledgement, &NvlinkDoor::prepare> at_acknowledgement_{*this};
   EventMember<NvlinkDoor, &NvlinkDoor::on_credit> at_credit_{*this};
 };
 

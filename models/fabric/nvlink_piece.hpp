@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
-#include <vector>
+#include <memory_resource>
 
 #include "models/base/transaction.hpp"
 #include "models/machines/machine.hpp"
+#include "support/large_pages.hpp"
 
 namespace ptxwire::models {
 
@@ -63,11 +65,11 @@ class PiecePool {
  private:
   static constexpr size_t kBlock = 256;
   void grow() {
-    blocks_.push_back(std::make_unique<NvlinkPiece[]>(kBlock));
-    for (size_t i = 0; i < kBlock; ++i) put(&blocks_.back()[i]);
+    for (size_t i = 0; i < kBlock; ++i) put(&pieces_.emplace_back());
   }
   NvlinkPiece* free_ = nullptr;
-  std::vector<std::unique_ptr<NvlinkPiece[]>> blocks_;
+  std::unique_ptr<LargePages> memory_ = std::make_unique<LargePages>();
+  std::pmr::deque<NvlinkPiece> pieces_{memory_.get()};
 };
 
 /// Latencies, rates and sizes of the machine file, converted once.

@@ -27,7 +27,8 @@ unsigned position_of(uint64_t order, unsigned way) {
 
 }  // namespace
 
-L2Tags::L2Tags(uint32_t sets, uint32_t ways) : ways_(ways), initial_order_(0), sets_(sets), owners_(sets) {
+L2Tags::L2Tags(uint32_t sets, uint32_t ways)
+    : ways_(ways), initial_order_(0), sets_(sets, memory_.get()), owners_(sets, memory_.get()) {
   // Unused ways of a narrow set stay at the old end, above the `ways` nibbles that victim() looks at.
   for (unsigned way = 0; way < kMaxWays; ++way) initial_order_ |= uint64_t{way} << (4 * way);
   invalidate_all();

@@ -7,9 +7,12 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
+#include <memory_resource>
 #include <vector>
 
 #include "models/base/transaction.hpp"
+#include "support/large_pages.hpp"
 
 namespace ptxwire::models {
 
@@ -69,8 +72,9 @@ class L2Tags {
 
   uint32_t ways_;
   uint64_t initial_order_;
-  std::vector<Set> sets_;
-  std::vector<uint64_t> owners_;  ///< per set, a nibble per way; apart, since only misses need them
+  std::unique_ptr<LargePages> memory_ = std::make_unique<LargePages>();
+  std::pmr::vector<Set> sets_;
+  std::pmr::vector<uint64_t> owners_;  ///< per set, a nibble per way; apart, since only misses need them
 };
 
 }  // namespace ptxwire::models

@@ -52,6 +52,7 @@ struct GpuMemorySystem::Implementation {
         slices(machine.l2.slices),
         hbm(machine.hbm, machine.l2.slices, counters.hbm),
         return_ports(machine.sm.count),
+        hbm_parameters(machine.hbm),
         last_arrival(size_t{machine.sm.count} * 2),
         slice_time(machine.l2.slice_bytes_per_clk * machine.sm.clock_hz),
         partition_link_time(machine.l2.partition_link_bytes_per_clk * machine.sm.clock_hz),
@@ -65,6 +66,35 @@ struct GpuMemorySystem::Implementation {
     far_request = clock.time(machine.l2.far_extra_clk / 2);
     far_response = clock.time(machine.l2.far_extra_clk) - far_request;
     atomic_interval = clock.time(machine.l2.atomic_interval_clk);
+    shares.fill({&tags, &slices, &link_towards, &hbm});
+  }
+
+  /// The resources that the accesses of one kernel use.
+  struct Share {
+    L2Tags* tags;
+    std::vector<Server>* slices;
+    std::array<Server, 2>* link_towards;
+    Hbm* hbm;
+  };
+  [[nodiscard]] const Share& share_of(const Transaction& transaction) const {
+    return shares[transaction.owner];
+  }
+
+  void isolate(uint32_t owners, const SharedResources& resources) {
+    own_tags = resources.l2_capacity ? std::make_unique<L2Tags>(tags) : nullptr;
+    if (own_tags) own_tags->invalidate_all();
+    own_slices.assign(slices.size(), {});
+    own_link_towards = {};
+    own_hbm = resources.hbm
+                  ? std::make_unique<Hbm>(hbm_parameters, static_cast<uint32_t>(slices.size()), counters.hbm)
+                  : nullptr;
+    for (unsigned owner = 0; owner < kMaxOwners; ++owner) {
+      if ((owners >> owner & 1U) == 0) continue;
+      if (own_tags) shares[owner].tags = own_tags.get();
+      if (resources.l2_bandwidth) shares[owner].slices = &own_slices;
+      if (resources.l2_bandwidth) shares[owner].link_towards = &own_link_towards;
+      if (own_hbm) shares[owner].hbm = own_hbm.get();
+    }
   }
 
   // --- from the SM to L2 and back
@@ -99,13 +129,18 @@ struct GpuMemorySystem::Implementation {
       // Data crosses towards the SM for loads and away from it for stores; each direction is a link of its
       // own.
       const uint32_t side = side_of(transaction.source_sm);
-      Server& link = link_towards[returns_data(transaction) ? side : 1 - side];
+      Server& link = (*share_of(transaction).link_towards)[returns_data(transaction) ? side : 1 - side];
       ready = max(ready, link.claim(now, partition_link_time(far_bytes))) + far_response;
     }
     ready += response_latency;
     if (returns_data(transaction)) ready += return_time(transaction.bytes());
     transaction.ready = ready;
     process.at(ready, at_sm, argument);
+  }
+
+  /// The head of the transaction and its first parts.
+  void prepare(uint64_t argument) const {
+    prefetch_lines(reinterpret_cast<const Transaction*>(argument & ~kPortClaimed), 3);
   }
 
   void on_sm_return(Picoseconds now, uint64_t argument) {
@@ -142,7 +177,7 @@ struct GpuMemorySystem::Implementation {
     std::array<L2AddressMap::Place, Transaction::kMaxParts> places;
     for (unsigned i = 0; i < count; ++i) {
       places[i] = map.place(transaction.parts[first + i].line);
-      tags.prefetch(places[i].set);
+      share_of(transaction).tags->prefetch(places[i].set);
     }
     const uint32_t side = side_of(transaction.source_sm);
     Picoseconds ready = now;
@@ -164,7 +199,7 @@ struct GpuMemorySystem::Implementation {
     Picoseconds service = slice_time(uint64_t{sectors} * kSectorBytes);
     if (reads && writes) service += atomic_interval * sectors;
     counters.l2_busy += service;
-    const Picoseconds served = slices[place.slice].claim(now, service);
+    const Picoseconds served = (*share_of(transaction).slices)[place.slice].claim(now, service);
     const L2Tags::Outcome outcome = use_tags(transaction, place, part.line, part.sector_mask, writes);
     Picoseconds ready = served;
     if (reads) {
@@ -173,14 +208,15 @@ struct GpuMemorySystem::Implementation {
         ready = fetch(transaction, part.line, place, outcome.missing_sectors, served);
     }
     if (writes) counters.l2_sector_writes += sectors;
-    return max(ready, write_back(place, outcome, served)) + access_latency;
+    return max(ready, write_back(transaction, place, outcome, served)) + access_latency;
   }
 
   /// Looks a line up and brings it in; who had to leave for it is put to the account of the kernels.
   L2Tags::Outcome use_tags(const Transaction& transaction, const L2AddressMap::Place& place, uint64_t line,
                            uint8_t sectors, bool writes) {
-    const L2Tags::Outcome outcome =
-        tags.access(place.set, place.tag, sectors, writes, transaction.l2_hint.of(line), transaction.owner);
+    const L2Tags::Outcome outcome = share_of(transaction)
+                                        .tags->access(place.set, place.tag, sectors, writes,
+                                                      transaction.l2_hint.of(line), transaction.owner);
     if (!outcome.hit) {
       if (outcome.evicted) {
         ++counters.l2_evictions[transaction.owner][outcome.evicted_owner];
@@ -199,11 +235,11 @@ struct GpuMemorySystem::Implementation {
     const Picoseconds service = slice_time(kSectorBytes);
     counters.l2_busy += service;
     if (transaction.kind == AccessKind::discard) {
-      tags.clean(place.set, place.tag, part.sector_mask);
+      share_of(transaction).tags->clean(place.set, place.tag, part.sector_mask);
     } else {
-      tags.set_priority(place.set, place.tag, transaction.l2_hint.of(part.line));
+      share_of(transaction).tags->set_priority(place.set, place.tag, transaction.l2_hint.of(part.line));
     }
-    return slices[place.slice].claim(now, service) + access_latency;
+    return (*share_of(transaction).slices)[place.slice].claim(now, service) + access_latency;
   }
 
   /// Reads missing sectors from HBM, and around them as much as the access asked to prefetch. Returns when
@@ -212,32 +248,36 @@ struct GpuMemorySystem::Implementation {
                     uint8_t missing, Picoseconds now) {
     counters.l2_sector_read_misses += sector_count(missing);
     const uint32_t prefetch_bytes = transaction.l2_prefetch_bytes;
-    if (prefetch_bytes <= kSectorBytes) return read_hbm(place, missing, now);
+    if (prefetch_bytes <= kSectorBytes) return read_hbm(transaction, place, missing, now);
     const auto wanted = static_cast<uint8_t>(widen(missing, prefetch_bytes) & ~missing);
     const L2Tags::Outcome around = use_tags(transaction, place, line, wanted, false);
-    const Picoseconds ready = read_hbm(place, static_cast<uint8_t>(missing | around.missing_sectors), now);
+    const Picoseconds ready =
+        read_hbm(transaction, place, static_cast<uint8_t>(missing | around.missing_sectors), now);
     if (prefetch_bytes > kLineBytes) {
       const L2AddressMap::Place other = map.place(line ^ kLineBytes);
       const L2Tags::Outcome outcome = use_tags(transaction, other, line ^ kLineBytes, kAllSectors, false);
-      if (outcome.missing_sectors != 0) read_hbm(other, outcome.missing_sectors, now);
-      write_back(other, outcome, now);
+      if (outcome.missing_sectors != 0) read_hbm(transaction, other, outcome.missing_sectors, now);
+      write_back(transaction, other, outcome, now);
     }
     return ready;
   }
 
   // A slice sits at the controller of its channels. Its misses reach them in order, so claiming them at the
   // end of the slice's service wastes no gap.
-  Picoseconds read_hbm(const L2AddressMap::Place& place, uint8_t sectors, Picoseconds now) {
-    return hbm.read(place.slice, place.line, sector_count(sectors), now);
+  Picoseconds read_hbm(const Transaction& transaction, const L2AddressMap::Place& place, uint8_t sectors,
+                       Picoseconds now) {
+    return share_of(transaction).hbm->read(place.slice, place.line, sector_count(sectors), now);
   }
 
   /// Returns when the sectors evicted from the set of `place` have left the L2 for the channel's write
   /// buffer.
-  Picoseconds write_back(const L2AddressMap::Place& place, const L2Tags::Outcome& outcome, Picoseconds now) {
+  Picoseconds write_back(const Transaction& transaction, const L2AddressMap::Place& place,
+                         const L2Tags::Outcome& outcome, Picoseconds now) {
     if (outcome.evicted_dirty_sectors == 0) return now;
     ++counters.l2_evicted_dirty_lines;
     const uint32_t line = map.line_of_tag(place.slice, place.set, outcome.evicted_tag);
-    return hbm.write(place.slice, line, sector_count(outcome.evicted_dirty_sectors), now);
+    return share_of(transaction)
+        .hbm->write(place.slice, line, sector_count(outcome.evicted_dirty_sectors), now);
   }
 
   // --- host memory
@@ -273,13 +313,19 @@ struct GpuMemorySystem::Implementation {
   Hbm hbm;
   std::vector<Server> return_ports;
   std::array<Server, 2> link_towards;  // [partition]
+  HbmParameters hbm_parameters;
+  std::array<Share, kMaxOwners> shares;
+  std::unique_ptr<L2Tags> own_tags;  // these of isolated kernels
+  std::vector<Server> own_slices;
+  std::array<Server, 2> own_link_towards;
+  std::unique_ptr<Hbm> own_hbm;
   Server to_host, from_host;
   std::vector<Picoseconds> last_arrival;  // [sm][partition]
   ByteTime slice_time, partition_link_time, return_time, pcie_time;
   Picoseconds pcie_latency;
   Picoseconds request_latency, access_latency, response_latency, far_request, far_response, atomic_interval;
-  EventMember<Implementation, &Implementation::on_l2_arrival> at_l2{*this};
-  EventMember<Implementation, &Implementation::on_sm_return> at_sm{*this};
+  EventMember<Implementation, &Implementation::on_l2_arrival, &Implementation::prepare> at_l2{*this};
+  EventMember<Implementation, &Implementation::on_sm_return, &Implementation::prepare> at_sm{*this};
   EventMember<Implementation, &Implementation::on_host_arrival> at_host{*this};
 };
 
@@ -313,8 +359,13 @@ void GpuMemorySystem::deliver(Transaction& transaction, Picoseconds now) {
   implementation_->deliver(transaction, now);
 }
 
+void GpuMemorySystem::isolate(uint32_t owners, const SharedResources& resources) {
+  implementation_->isolate(owners, resources);
+}
+
 void GpuMemorySystem::flush_l2() {
   implementation_->tags.invalidate_all();
+  if (implementation_->own_tags) implementation_->own_tags->invalidate_all();
   implementation_->counters.l2_lines = {};
 }
 const MemoryCounters& GpuMemorySystem::counters() const { return implementation_->counters; }

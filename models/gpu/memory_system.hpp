@@ -29,6 +29,14 @@ struct MemoryCounters {
   std::array<uint32_t, kMaxOwners> l2_lines{}, l2_peak_lines{};
 };
 
+/// Resources that kernels share. For a counterfactual run a kernel may be given its own copy of some: then
+/// neither it nor the others notice each other there.
+struct SharedResources {
+  bool l2_capacity = false;   ///< tags
+  bool l2_bandwidth = false;  ///< slices and the link between the partitions
+  bool hbm = false;
+};
+
 /// Accesses of one SM to one line, and of one GPU to one line of another, are performed in the order of
 /// submit().
 class GpuMemorySystem {
@@ -52,6 +60,10 @@ class GpuMemorySystem {
 
   /// Marks all lines invalid without write-back traffic: the state after a benchmark's L2 flush.
   void flush_l2();
+
+  /// From now on the accesses of these kernels (Transaction::owner, a bit each) have copies of `resources` of
+  /// their own, empty and idle.
+  void isolate(uint32_t owners, const SharedResources& resources);
 
   [[nodiscard]] const MemoryCounters& counters() const;
   MemoryCounters& counters();

@@ -6,6 +6,7 @@ namespace {
 
 constexpr Requirement kAmpere{70, 80};
 constexpr Requirement kBulk{80, 90};
+constexpr Requirement kReplace{83, 90, true};
 
 constexpr InstructionForm kForms[] = {
     {"cp.async", Opcode::cp_async,
@@ -109,12 +110,30 @@ constexpr InstructionForm kForms[] = {
      "word:3d|4d|5d level:L2 sspace:global word:im2col flag?:L2::cache_hint", "tensor, vector, policy", kBulk,
      Support::checked_only},
     {"tensormap.cp_fenceproxy",
-     Opcode::unsupported,
+     Opcode::tensormap_copy,
      "space:global sspace:shared::cta proxy:tensormap::generic order:release scope:SCOPE flag:sync "
      "flag:aligned",
      "[A], [B], u32#128..128",
-     {83, 90},
-     Support::checked_only},
+     {83, 90}},
+    {"tensormap.replace", Opcode::tensormap_replace,
+     "word:tile word:global_address space?:global|shared::cta word:b1024 type:b64", "[A], b64", kReplace},
+    {"tensormap.replace", Opcode::tensormap_replace,
+     "word:tile word:rank space?:global|shared::cta word:b1024 type:b32", "[A], b32", kReplace},
+    {"tensormap.replace", Opcode::tensormap_replace,
+     "word:tile word:box_dim|global_dim|element_stride space?:global|shared::cta word:b1024 type:b32",
+     "[A], u32#0..4, b32", kReplace},
+    {"tensormap.replace", Opcode::tensormap_replace,
+     "word:tile word:global_stride space?:global|shared::cta word:b1024 type:b64", "[A], u32#0..4, b64",
+     kReplace},
+    {"tensormap.replace", Opcode::tensormap_replace,
+     "word:tile word:elemtype space?:global|shared::cta word:b1024 type:b32", "[A], u32#0..12", kReplace},
+    {"tensormap.replace", Opcode::tensormap_replace,
+     "word:tile word:interleave_layout space?:global|shared::cta word:b1024 type:b32", "[A], u32#0..2",
+     kReplace},
+    {"tensormap.replace", Opcode::tensormap_replace,
+     "word:tile word:swizzle_mode space?:global|shared::cta word:b1024 type:b32", "[A], u32#0..3", kReplace},
+    {"tensormap.replace", Opcode::tensormap_replace,
+     "word:tile word:fill_mode space?:global|shared::cta word:b1024 type:b32", "[A], u32#0..1", kReplace},
 };
 
 }  // namespace

@@ -110,6 +110,8 @@ enum class Opcode : uint16_t {
   cp_async_bulk_tensor,
   cp_reduce_async_bulk_tensor,
   cp_async_bulk_prefetch_tensor,
+  tensormap_replace,
+  tensormap_copy,  ///< tensormap.cp_fenceproxy
   st_async,
   red_async,
   st_bulk,
@@ -137,7 +139,7 @@ enum class Opcode : uint16_t {
   redux,
   activemask,
   elect,
-  // ---- matrix (of these ldmatrix, stmatrix and mma are parsed and checked, not executed yet)
+  // ---- matrix
   ldmatrix,
   stmatrix,
   mma,

@@ -94,6 +94,9 @@ class FunctionLowering {
   // ---- tensors and matrices (matrix_lowering.cpp)
   void lower_tensor_copy(const Instruction& instruction);
   void lower_matrix_product(const Instruction& instruction);
+  void lower_warp_product(const Instruction& instruction);
+  void lower_matrix_move(const Instruction& instruction);
+  void lower_tensormap_replace(const Instruction& instruction);
 
   // ---- calls (call_lowering.cpp)
   struct CallOperands;

@@ -382,6 +382,15 @@ void FunctionLowering::lower(const Instruction& instruction) {
       return lower_tensor_copy(instruction);
     case Opcode::wgmma_mma_async:
       return lower_matrix_product(instruction);
+    case Opcode::mma:
+      return lower_warp_product(instruction);
+    case Opcode::ldmatrix:
+    case Opcode::stmatrix:
+      return lower_matrix_move(instruction);
+    case Opcode::tensormap_replace:
+      return lower_tensormap_replace(instruction);
+    case Opcode::tensormap_copy:
+      return lower_copy(instruction);
     case Opcode::bra:
       return lower_branch(instruction);
     case Opcode::brx:

@@ -28,17 +28,26 @@ Error first_error(const Diagnostics& diagnostics, const Module& module) {
 
 }  // namespace
 
-Expected<Program> load_program(const std::vector<std::string>& paths) {
+Expected<Program> load_program(const std::vector<std::string>& paths, const std::vector<HintRule>& hints) {
   std::vector<Module> modules;
   modules.reserve(paths.size());
+  size_t changed = 0;
   for (const std::string& path : paths) {
     Expected<std::shared_ptr<const std::string>> text = read_text_file(path);
     if (!text) return text.error();
+    if (!hints.empty()) {
+      RewrittenText rewritten = rewrite_hints(**text, path, hints);
+      changed += rewritten.changed;
+      text = std::make_shared<const std::string>(std::move(rewritten.text));
+    }
     Diagnostics diagnostics;
     modules.push_back(parse(*text, path, diagnostics));
     if (!diagnostics.has_errors()) check(modules.back(), diagnostics);
     if (diagnostics.has_errors()) return first_error(diagnostics, modules.back());
   }
+  if (!hints.empty() && changed == 0)
+    return Error{.message = "the cache hints fit no weak load or store of global memory",
+                 .path = paths.empty() ? "" : paths[0]};
   std::vector<const Module*> pointers;
   for (const Module& module : modules) pointers.push_back(&module);
   return link_and_lower(pointers);

@@ -1,5 +1,6 @@
 // Tensor copies and warpgroup matrix products: operands that are lists, and facts that only the spelling has.
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <utility>
 
@@ -20,21 +21,83 @@ MatrixElement element_from_word(std::string_view word) {
   return MatrixElement::none;
 }
 
-/// The words of wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16: n, and the types of A and B, which are
-/// the last two that name an element (`.f16.f16.f16` starts with that of D).
-MatrixForm matrix_form(std::string_view spelling) {
-  MatrixForm form;
-  while (!spelling.empty()) {
-    const size_t dot = std::min(spelling.find('.'), spelling.size());
-    const std::string_view word = spelling.substr(0, dot);
-    spelling.remove_prefix(std::min(dot + 1, spelling.size()));
-    if (word.starts_with("m64n")) {
-      std::from_chars(word.data() + 4, word.data() + word.size(), form.n);
-    } else if (const MatrixElement element = element_from_word(word); element != MatrixElement::none) {
-      form.a = std::exchange(form.b, element);
+/// What the words of a matrix instruction say: m64n256k16.f32.bf16.bf16, or m16n8k16.row.col.f32.f16.f16.f32.
+struct Spelling {
+  uint32_t m = 0, n = 0, k = 0;
+  std::vector<std::string_view> types;  ///< D, A, B{, C}
+  uint32_t count = 1;                   ///< x1, x2, x4
+  bool transposed = false;
+
+  explicit Spelling(std::string_view text) {
+    while (!text.empty()) {
+      const size_t dot = std::min(text.find('.'), text.size());
+      read(text.substr(0, dot));
+      text.remove_prefix(std::min(dot + 1, text.size()));
     }
   }
+
+ private:
+  void read(std::string_view word) {
+    if (word.size() > 1 && word[0] == 'm' && word[1] >= '0' && word[1] <= '9') {
+      read_shape(word);
+    } else if (word.size() == 2 && word[0] == 'x') {
+      count = static_cast<uint32_t>(word[1] - '0');
+    } else if (word == "f32" || word == "s32" || element_from_word(word) != MatrixElement::none) {
+      types.push_back(word);
+    }
+    transposed = transposed || word == "trans";
+  }
+  void read_shape(std::string_view word) {
+    const char* end = word.data() + word.size();
+    const char* at = word.data() + 1;
+    for (uint32_t* const number : {&m, &n, &k}) {
+      at = std::from_chars(at, end, *number).ptr;
+      if (at == end) return;
+      ++at;
+    }
+  }
+};
+
+uint32_t element_bits(MatrixElement element) {
+  switch (element) {
+    case MatrixElement::f16:
+    case MatrixElement::bf16:
+      return 16;
+    case MatrixElement::tf32:
+      return 32;
+    case MatrixElement::b1:
+      return 1;
+    default:
+      return 8;
+  }
+}
+
+MatrixForm matrix_form(const Spelling& spelling) {
+  MatrixForm form;
+  if (spelling.types.size() < 3) return form;
+  form.a = element_from_word(spelling.types[1]);
+  form.b = element_from_word(spelling.types[2]);
+  form.n = static_cast<uint16_t>(spelling.n);
+  form.row_bytes = static_cast<uint8_t>(spelling.k * element_bits(form.a) / 8);
   return form;
+}
+
+/// Field of tensormap.replace.tile.FIELD...
+TensorField tensor_field(std::string_view spelling) {
+  static constexpr std::pair<std::string_view, TensorField> kFields[] = {
+      {".global_address", TensorField::global_address},
+      {".rank", TensorField::rank},
+      {".box_dim", TensorField::box_dim},
+      {".global_dim", TensorField::global_dim},
+      {".global_stride", TensorField::global_stride},
+      {".element_stride", TensorField::element_stride},
+      {".elemtype", TensorField::elemtype},
+      {".interleave_layout", TensorField::interleave_layout},
+      {".swizzle_mode", TensorField::swizzle_mode},
+      {".fill_mode", TensorField::fill_mode}};
+  for (const auto& [name, field] : kFields)
+    if (spelling.find(name) != std::string_view::npos) return field;
+  return TensorField::none;
 }
 
 }  // namespace
@@ -73,7 +136,7 @@ void FunctionLowering::lower_matrix_product(const Instruction& instruction) {
   PendingOp pending = start(instruction);
   const auto& operands = instruction.operands;
   MatrixForm& form = pending.op.matrix;
-  form = matrix_form(instruction.text);
+  form = matrix_form(Spelling(instruction.text));
   append(pending, elements(operands[0], Type::none, true));
   pending.list.destinations = static_cast<uint32_t>(pending.list.slots.size());
   append(pending, elements(operands[0], Type::b32, false));
@@ -93,6 +156,55 @@ void FunctionLowering::lower_matrix_product(const Instruction& instruction) {
   form.negate_b = static_cast<int32_t>(immediate_at(5)) < 0;
   form.transpose_a = !form.a_in_registers && immediate_at(6) != 0;
   form.transpose_b = immediate_at(form.a_in_registers ? 6 : 7) != 0;
+  emit(std::move(pending));
+}
+
+/// d, a, b, c: all of them registers of the thread.
+void FunctionLowering::lower_warp_product(const Instruction& instruction) {
+  const Spelling spelling(instruction.text);
+  PendingOp pending = start(instruction);
+  MatrixForm& form = pending.op.matrix;
+  form = matrix_form(spelling);
+  form.a_in_registers = true;
+  const uint32_t sums = pending.op.modifiers.type == Type::f16 ? 2 : 4;
+  std::array<std::vector<Value>, 4> values;  // d, a, b, c
+  for (size_t k = 0; k < values.size(); ++k) values[k] = elements(instruction.operands[k], Type::b32, k == 0);
+  const uint32_t right = form.row_bytes / 16U;
+  const bool known = spelling.types.size() == 4 && spelling.types[0] == spelling.types[3] &&
+                     values[0].size() == sums && values[3].size() == sums &&
+                     values[1].size() == 2 * size_t{right} && values[2].size() == right;
+  if (!known) return lower_not_executable(instruction);  // D of another type than C
+  append(pending, values[0]);
+  pending.list.destinations = sums;
+  append(pending, values[3]);
+  append(pending, values[1]);
+  append(pending, values[2]);
+  emit(std::move(pending));
+}
+
+/// ldmatrix r, [a] and stmatrix [a], r.
+void FunctionLowering::lower_matrix_move(const Instruction& instruction) {
+  const Spelling spelling(instruction.text);
+  const bool loads = instruction.opcode == Opcode::ldmatrix;
+  PendingOp pending = start(instruction);
+  pending.op.matrix.n = static_cast<uint16_t>(spelling.count);
+  pending.op.matrix.transpose_a = spelling.transposed;
+  set_address(pending, 0, instruction.operands[loads ? 1 : 0]);
+  const std::vector<Value> registers = elements(instruction.operands[loads ? 0 : 1], Type::b32, loads);
+  if (registers.size() != spelling.count) return lower_not_executable(instruction);
+  for (size_t k = 0; k < registers.size(); ++k)
+    loads ? pending.set_dst(k, registers[k]) : pending.set_src(k + 1, registers[k]);
+  emit(std::move(pending));
+}
+
+/// tensormap.replace [a]{, ordinal}, value.
+void FunctionLowering::lower_tensormap_replace(const Instruction& instruction) {
+  PendingOp pending = start(instruction);
+  const auto& operands = instruction.operands;
+  pending.op.tensor_field = tensor_field(instruction.text);
+  set_address(pending, 0, operands[0]);
+  pending.set_src(1, read(operands.back(), instruction.modifiers.type));
+  if (operands.size() == 3) pending.set_src(2, read(operands[1], Type::u32));
   emit(std::move(pending));
 }
 

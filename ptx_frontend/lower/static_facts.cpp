@@ -249,6 +249,11 @@ Facts facts_of(const Op& op) {
       return {LatencyClass::match, 1};
     case Opcode::redux:
       return {LatencyClass::redux, 1};
+    case Opcode::mma:
+      return {LatencyClass::control, 1};
+    case Opcode::ldmatrix:
+    case Opcode::stmatrix:
+      return {LatencyClass::memory, 1};
     case Opcode::wgmma_mma_async:
       return {LatencyClass::control, 2};  // HGMMA, and a descriptor on its way to a uniform register
     case Opcode::wgmma_fence:

@@ -253,6 +253,13 @@ Expected<LaunchId> ClusterImplementation::launch(StreamId stream, LaunchConfig c
   return enqueued.id;
 }
 
+void ClusterImplementation::isolate(const std::vector<std::string>& roles,
+                                    const models::SharedResources& resources) {
+  uint32_t owners = 0;
+  for (const std::string& role : roles) owners |= 1U << owner_of(role);
+  for (const std::unique_ptr<GpuMemorySystem>& system : systems_) system->isolate(owners, resources);
+}
+
 std::string_view wait_reason_name(WaitReason reason) {
   static constexpr std::array<std::string_view, static_cast<size_t>(WaitReason::count)> kNames = {
       "issuing",         "local load",   "remote load",      "local poll",  "remote poll",

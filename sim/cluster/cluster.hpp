@@ -12,6 +12,9 @@
 #include <vector>
 
 #include "models/base/units.hpp"
+#include "models/gpu/memory_system.hpp"
+#include "models/gpu/sm_room.hpp"
+#include "models/gpu/traffic_agent.hpp"
 #include "models/machines/machine.hpp"
 #include "ptx_frontend/program.hpp"
 #include "sim/memory/tensor_map.hpp"
@@ -88,6 +91,8 @@ struct LaunchReport {
   std::string kernel, role;
   Picoseconds queued{}, started{}, finished{};  ///< first CTA placed .. last CTA done and drained
   uint64_t warp_instructions = 0;
+  uint64_t ctas = 0;
+  models::CtaFootprint footprint;  ///< of a CTA
   /// Even CTAs and odd CTAs apart (communication kernels split roles this way): [0] even, [1] odd.
   std::array<WarpProfile, 2> profile;
 };
@@ -113,12 +118,19 @@ struct GpuReport {
   uint64_t nvlink_sent_payload_bytes = 0, nvlink_sent_wire_bytes = 0;
   double l2_utilisation = 0, hbm_utilisation = 0;
   double hbm_activate_utilisation = 0;  ///< share of the time that activations leave no room for others
-  double tensor_core_utilisation = 0;  ///< of all SMs
+  double tensor_core_utilisation = 0;   ///< of all SMs
   double nvlink_egress_utilisation = 0, nvlink_egress_max_utilisation = 0, nvlink_ingress_utilisation = 0,
          nvlink_blocked_share = 0;
   uint64_t l2_lines = 0;                  ///< that L2 has room for
   std::vector<L2Evictions> l2_evictions;  ///< pairs that occurred
   std::vector<L2Holding> l2_holdings;     ///< kernels that held lines at some time
+};
+
+/// A load without a kernel (Cluster::add_background).
+struct BackgroundReport {
+  GpuId gpu;
+  std::string role;
+  Picoseconds started{}, finished{};
 };
 
 struct RunReport {
@@ -128,6 +140,7 @@ struct RunReport {
   uint64_t events = 0;
   std::vector<LaunchReport> launches;
   std::vector<GpuReport> gpus;
+  std::vector<BackgroundReport> backgrounds;
   std::string printf_output;  ///< what vprintf wrote, in order of simulated time
 };
 
@@ -193,6 +206,16 @@ class Cluster {
   /// The L2 of every GPU is emptied at the next run() start (a benchmark's flush, whose own time is not
   /// wanted).
   virtual void flush_l2() = 0;
+
+  /// During the next run the SMs without CTAs sweep memory as the load says, from the time on at which a
+  /// kernel launched first would start. Errors: no such GPU, a load without bytes or rate, no memory for the
+  /// footprint.
+  virtual Expected<void> add_background(GpuId gpu, const models::TrafficLoad& load, std::string role) = 0;
+
+  /// Counterfactual: launches of these roles get copies of the memory resources of their GPUs, so that they
+  /// and all others do not notice each other there. Once per cluster, before anything of these roles is
+  /// launched.
+  virtual void isolate(const std::vector<std::string>& roles, const models::SharedResources& resources) = 0;
 
   /// Runs everything enqueued since the last run. Errors: memory faults, deadlock, budget, unexecutable
   /// instruction, trap: each names kernel, PTX line, CTA/thread and address.

@@ -54,6 +54,8 @@ class ClusterImplementation final : public Cluster {
   [[nodiscard]] Picoseconds event_time(EventId event) const override;
   void synchronize(StreamId stream) override;
   void flush_l2() override { flush_ = true; }
+  Expected<void> add_background(GpuId gpu, const models::TrafficLoad& load, std::string role) override;
+  void isolate(const std::vector<std::string>& roles, const models::SharedResources& resources) override;
   Expected<RunReport> run(const RunLimits& limits) override;
 
  private:
@@ -88,10 +90,20 @@ class ClusterImplementation final : public Cluster {
   bool nudge(models::Picoseconds now, const Nudge& what);
   std::optional<Error> run_to_end(Picoseconds begin, const RunLimits& limits);
 
+  // background.cpp
+  struct Background {
+    models::TrafficLoad load;
+    BackgroundReport report;
+    uint64_t address = 0;
+    std::unique_ptr<models::TrafficAgent> agent;
+    bool done = false;
+  };
+  void start_backgrounds(Picoseconds begin);
+
   // run_report.cpp
   struct Before {  ///< cumulative counters at the start of a run
     std::vector<models::MemoryCounters> memory;
-    std::vector<int64_t> tensor_busy_clk;
+    std::vector<double> tensor_busy_clk;
     std::vector<std::vector<std::array<models::LinkUse, 2>>> links;  ///< [gpu][link]: egress, ingress
     uint64_t events = 0;
   };
@@ -111,6 +123,7 @@ class ClusterImplementation final : public Cluster {
   std::vector<LoadedModule> modules_;
   std::deque<EnqueuedLaunch> launches_;
   std::vector<std::string> owners_{"nobody"};  ///< roles that L2 tells apart, on all GPUs alike
+  std::vector<Background> backgrounds_;        ///< of the run to come or at hand
   LaunchId next_launch_ = 0;
   bool flush_ = false;
   std::optional<Error> refused_;  ///< the first enqueued call that cannot be carried out; run() returns it

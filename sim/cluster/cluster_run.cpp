@@ -54,7 +54,9 @@ uint64_t ClusterImplementation::nvlink_payload_bytes() const {
 }
 
 bool ClusterImplementation::idle() const {
-  return std::all_of(streams_.begin(), streams_.end(), [](const auto& queue) { return queue->idle(); });
+  return std::all_of(streams_.begin(), streams_.end(), [](const auto& queue) { return queue->idle(); }) &&
+         std::all_of(backgrounds_.begin(), backgrounds_.end(),
+                     [](const Background& load) { return load.done; });
 }
 
 bool ClusterImplementation::nudge(Picoseconds now, const Nudge& what) {
@@ -79,14 +81,17 @@ Expected<RunReport> ClusterImplementation::run(const RunLimits& limits) {
     streams_[g]->start(begin);
   }
   flush_ = false;
+  start_backgrounds(begin);
   if (std::optional<Error> error = run_to_end(begin, limits)) {
     broken_ = true;
     return *std::move(error);
   }
   Picoseconds end{};
   for (const EnqueuedLaunch& enqueued : launches_) end = max(end, enqueued.launch.finished);
+  for (const Background& background : backgrounds_) end = max(end, background.report.finished);
   RunReport result = report(begin, end, before);
   launches_.clear();
+  backgrounds_.clear();
   return result;
 }
 

@@ -75,6 +75,8 @@ RunReport ClusterImplementation::report(Picoseconds begin, Picoseconds end, cons
     out.gpu = enqueued.gpu;
     out.kernel = launch.program->program().functions[launch.function].name;
     out.role = enqueued.role;
+    out.ctas = launch.ctas;
+    out.footprint = launch.footprint;
     out.started = launch.started - begin;
     out.finished = launch.finished - begin;
     out.warp_instructions = launch.instructions + launch.charged_instructions;
@@ -96,9 +98,8 @@ RunReport ClusterImplementation::report(Picoseconds begin, Picoseconds end, cons
     report_memory(out, now, old, seconds);
     out.nvlink_sent_payload_bytes = now.nvlink_sent_payload_bytes - old.nvlink_sent_payload_bytes;
     out.nvlink_sent_wire_bytes = now.nvlink_sent_wire_bytes - old.nvlink_sent_wire_bytes;
-    out.tensor_core_utilisation =
-        static_cast<double>(devices_[g]->tensor_busy_clk() - before.tensor_busy_clk[g]) /
-        machine_.sm.clock_hz / seconds / machine_.sm.count;
+    out.tensor_core_utilisation = (devices_[g]->tensor_busy_clk() - before.tensor_busy_clk[g]) /
+                                  machine_.sm.clock_hz / seconds / machine_.sm.count;
     const uint32_t links = machine_.nvlink.links_per_gpu;
     for (uint32_t l = 0; l < links; ++l) {
       const models::LinkUse egress = fabric_->egress_use(GpuId{g}, l);
@@ -112,6 +113,11 @@ RunReport ClusterImplementation::report(Picoseconds begin, Picoseconds end, cons
       out.nvlink_blocked_share +=
           static_cast<double>((egress.blocked - egress_before.blocked).value) * 1e-12 / seconds / links;
     }
+  }
+  for (const Background& background : backgrounds_) {
+    BackgroundReport& out = result.backgrounds.emplace_back(background.report);
+    out.started = out.started - begin;
+    out.finished = out.finished - begin;
   }
   std::vector<std::pair<Picoseconds, std::string>> printed;
   for (const std::unique_ptr<Device>& device : devices_)

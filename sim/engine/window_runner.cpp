@@ -11,7 +11,8 @@ namespace {
 using models::LogicalProcess;
 using models::Picoseconds;
 
-/// Windows are about a microsecond of host time long: spin first, then give the core away.
+/// Windows are some microseconds of host time long: spin first, then sleep until woken, since whoever is
+/// waited for may need this very core.
 class SpinBarrier {
  public:
   explicit SpinBarrier(uint32_t parties) : parties_(parties) {}
@@ -20,14 +21,16 @@ class SpinBarrier {
     if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == parties_) {
       arrived_.store(0, std::memory_order_relaxed);
       phase_.store(phase + 1, std::memory_order_release);
+      phase_.notify_all();
       return;
     }
-    for (uint32_t spins = 0; phase_.load(std::memory_order_acquire) == phase; ++spins)
-      if (spins > kSpinsBeforeYield) std::this_thread::yield();
+    for (uint32_t spins = 0; spins < kSpins; ++spins)
+      if (phase_.load(std::memory_order_acquire) != phase) return;
+    phase_.wait(phase, std::memory_order_acquire);
   }
 
  private:
-  static constexpr uint32_t kSpinsBeforeYield = 2000;
+  static constexpr uint32_t kSpins = 20000;  ///< about 10 us
   const uint32_t parties_;
   std::atomic<uint32_t> arrived_{0};
   std::atomic<uint32_t> phase_{0};
@@ -57,12 +60,39 @@ class Runner {
       if (thread == 0) plan();
       barrier_.arrive_and_wait();
       if (done_) return;
-      for (size_t i = thread; i < processes_.size(); i += threads_) run_one(*processes_[i], thread);
+      run(thread, threads_);
       barrier_.arrive_and_wait();
-      deliver(thread);
+      deliver(thread, threads_);
       barrier_.arrive_and_wait();
-      for (size_t i = thread; i < processes_.size(); i += threads_) processes_[i]->outbox().clear();
+      if (thread == 0) clear();
     }
+  }
+
+  // Windows in which only one process has anything to do are run here and now: others have nothing to wait
+  // for.
+  void plan() {
+    next_window();
+    while (!done_ && threads_ > 1 && lonely()) {
+      run(0, 1);
+      deliver(0, 1);
+      clear();
+      next_window();
+    }
+  }
+
+  [[nodiscard]] bool lonely() const {
+    return std::count_if(processes_.begin(), processes_.end(), [&](const LogicalProcess* process) {
+             return process->next_time() < window_end_;
+           }) <= 1;
+  }
+
+  /// Every `step`-th process from `first` on.
+  void run(uint32_t first, uint32_t step) {
+    for (size_t i = first; i < processes_.size(); i += step) run_one(*processes_[i], first);
+  }
+
+  void clear() {
+    for (LogicalProcess* process : processes_) process->outbox().clear();
   }
 
   void run_one(LogicalProcess& process, uint32_t thread) {
@@ -74,7 +104,7 @@ class Runner {
     }
   }
 
-  void plan() {
+  void next_window() {
     Picoseconds next = models::kNever;
     for (const LogicalProcess* process : processes_) next = models::min(next, process->next_time());
     if (failed_ || next == models::kNever) {
@@ -92,11 +122,14 @@ class Runner {
   }
 
   // Every thread reads all outboxes and takes what is for its own processes, in source order.
-  void deliver(uint32_t thread) {
+  void deliver(uint32_t first, uint32_t step) {
     for (const LogicalProcess* source : processes_)
       for (const LogicalProcess::Message& message : const_cast<LogicalProcess*>(source)->outbox())
-        if (message.destination->id() % threads_ == thread)
+        if (message.destination->id() % step == first) {
+          models::prefetch_lines(reinterpret_cast<const void*>(message.argument),
+                                 1);  // often what it is about
           message.destination->at(message.arrival, *message.handler, message.argument);
+        }
   }
 
   const std::vector<LogicalProcess*>& processes_;

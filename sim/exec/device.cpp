@@ -247,8 +247,8 @@ void Device::fault(Error error) {
   if (!fault_) fault_.emplace(process_.now(), std::move(error));
 }
 
-int64_t Device::tensor_busy_clk() const {
-  int64_t sum = 0;
+double Device::tensor_busy_clk() const {
+  double sum = 0;
   for (const std::unique_ptr<Sm>& sm : sms_) sum += sm->tensor_busy_clk();
   return sum;
 }

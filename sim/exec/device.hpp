@@ -8,6 +8,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <memory_resource>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -23,6 +24,7 @@
 #include "sim/memory/address_map.hpp"
 #include "sim/memory/memory_space.hpp"
 #include "support/error.hpp"
+#include "support/large_pages.hpp"
 
 namespace ptxwire::sim {
 
@@ -99,6 +101,8 @@ class Device final : public models::MemoryClient {
   [[nodiscard]] models::GpuId id() const { return id_; }
   [[nodiscard]] models::LogicalProcess& process() { return process_; }
   [[nodiscard]] models::GpuMemorySystem& memory() { return memory_; }
+  /// For what is reached at random while warps run: registers, fragments.
+  [[nodiscard]] std::pmr::memory_resource* warp_memory() { return &pool_; }
   [[nodiscard]] Sm& sm(uint32_t index) { return *sms_[index]; }
   [[nodiscard]] const models::ClockDomain& clock() const { return clock_; }
   [[nodiscard]] int64_t cycle(models::Picoseconds time) const { return clock_.cycle_at_or_after(time); }
@@ -127,7 +131,7 @@ class Device final : public models::MemoryClient {
 
   [[nodiscard]] uint64_t charged_instructions() const { return charged_; }
   /// Cycles that the tensor cores of the SMs were busy, summed over the SMs.
-  [[nodiscard]] int64_t tensor_busy_clk() const;
+  [[nodiscard]] double tensor_busy_clk() const;
   void charge(uint64_t instructions) { charged_ += instructions; }
 
   /// Bytes of this GPU were written at `now`: wakes the polls that watch them.
@@ -144,9 +148,11 @@ class Device final : public models::MemoryClient {
   models::LogicalProcess& process_;
   models::GpuMemorySystem& memory_;
   models::ClockDomain clock_;
+  LargePages large_pages_;
+  std::pmr::unsynchronized_pool_resource pool_{&large_pages_};
   std::vector<std::unique_ptr<Sm>> sms_;
   GridScheduler scheduler_;
-  std::deque<WarpTransaction> transactions_;
+  std::pmr::deque<WarpTransaction> transactions_{&large_pages_};
   std::vector<WarpTransaction*> free_transactions_;
   std::unordered_map<uint64_t, std::vector<std::pair<Fragment*, uint32_t>>> watches_;  ///< by sector
   std::bitset<4096> watched_;

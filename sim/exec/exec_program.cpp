@@ -154,6 +154,13 @@ ExecKind kind_of(Opcode opcode) {
       return ExecKind::tensor_copy;
     case Opcode::cp_async_bulk_prefetch_tensor:
       return ExecKind::tensor_prefetch;
+    case Opcode::tensormap_replace:
+    case Opcode::tensormap_copy:
+      return ExecKind::tensor_map_change;
+    case Opcode::mma:
+    case Opcode::ldmatrix:
+    case Opcode::stmatrix:
+      return ExecKind::warp_matrix;
     case Opcode::wgmma_mma_async:
       return ExecKind::matrix_product;
     case Opcode::wgmma_fence:
@@ -256,9 +263,15 @@ void ExecProgram::decode(uint32_t pc, const models::SmParameters& sm) {
   if (exec.kind == ExecKind::tensor_copy || exec.kind == ExecKind::tensor_prefetch)
     for (const Slot& coordinate : program_->operand_lists[op.operand_list]) add_wait(exec, coordinate);
   const bool atomic = exec.kind == ExecKind::atomic || exec.kind == ExecKind::reduction;
-  if (!atomic || op.modifiers.vector == 1) return;
+  if (op.opcode == Opcode::mma) {
+    add_list(exec, op, op.modifiers.type == ptx::Type::f16 ? 2 : 4);
+  } else if (atomic && op.modifiers.vector > 1) {
+    add_list(exec, op, program_->operand_lists[op.operand_list].size() - op.modifiers.vector);
+  }
+}
+
+void ExecProgram::add_list(ExecOp& exec, const ptx::Op& op, size_t destinations) const {
   const std::vector<Slot>& list = program_->operand_lists[op.operand_list];
-  const size_t destinations = list.size() - op.modifiers.vector;
   for (size_t i = 0; i < list.size(); ++i) {
     if (i < destinations) {
       add_destination(exec, list[i]);

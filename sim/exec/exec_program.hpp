@@ -45,8 +45,10 @@ enum class ExecKind : uint8_t {
   bulk_control,
   tensor_copy,
   tensor_prefetch,
+  tensor_map_change,
   matrix_product,
   matrix_control,
+  warp_matrix,
   grid_dependency,
   hint,  ///< no effect here
   cache_control,
@@ -108,6 +110,8 @@ class ExecProgram {
  private:
   static constexpr uint64_t kFunctionHandle = 7ULL << 36;
   void decode(uint32_t pc, const models::SmParameters& sm);
+  /// Registers of an operand list, of which the first `destinations` are written.
+  void add_list(ExecOp& exec, const ptx::Op& op, size_t destinations) const;
 
   std::shared_ptr<const ptx::Program> program_;
   std::vector<uint64_t> addresses_;

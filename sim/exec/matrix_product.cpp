@@ -18,23 +18,31 @@ constexpr uint32_t kCanonicalNan = 0x7FFFFFFF;
 
 using SumRow = std::array<float, kLanes>;
 
+/// Elements of a row that count, as floats.
+uint32_t widen(const MatrixProductForm& form, ptx::MatrixElement element, bool negate, const uint8_t* row,
+               float* out) {
+  return widen_row(element, negate, row, out) * form.matrix.row_bytes / kOperandRowBytes;
+}
+
 /// Columns of B for four lanes of each row group, twice: see matrix_tile.hpp.
-void spread_right(const MatrixProductForm& form, const uint8_t* rows, float* out, uint32_t& depth) {
+uint32_t spread_right(const MatrixProductForm& form, const uint8_t* rows, float* out) {
   std::array<float, kMaxDepth> values;
+  uint32_t depth = 0;
   for (uint32_t column = 0; column < form.matrix.n; ++column) {
-    depth = widen_row(form.matrix.b, form.matrix.negate_b, rows + size_t{column} * kOperandRowBytes,
-                      values.data());
+    depth = widen(form, form.matrix.b, form.matrix.negate_b, rows + size_t{column} * kOperandRowBytes,
+                  values.data());
     const uint32_t place = column % 8;
     float* target = out + ((size_t{column} / 8 * 2 + place % 2) * depth) * 8 + place / 2;
     for (uint32_t k = 0; k < depth; ++k) target[size_t{k} * 8] = target[size_t{k} * 8 + 4] = values[k];
   }
+  return depth;
 }
 
 void spread_left(const MatrixProductForm& form, const uint8_t* rows, float* out) {
   std::array<float, kMaxDepth> values;
   for (uint32_t row = 0; row < kWarpRows; ++row) {
-    const uint32_t depth =
-        widen_row(form.matrix.a, form.matrix.negate_a, rows + size_t{row} * kOperandRowBytes, values.data());
+    const uint32_t depth = widen(form, form.matrix.a, form.matrix.negate_a,
+                                 rows + size_t{row} * kOperandRowBytes, values.data());
     float* target = out + row / 8 * kLanes + row % 8 * 4;
     for (uint32_t k = 0; k < depth; ++k) std::fill_n(target + size_t{k} * 2 * kLanes, 4, values[k]);
   }
@@ -81,7 +89,7 @@ void multiply_bits(const MatrixProductForm& form, const uint8_t* left, const uin
 }  // namespace
 
 MatrixRight::MatrixRight(const MatrixProductForm& form, const uint8_t* rows) : rows_(rows) {
-  if (form.matrix.b != MatrixElement::b1) spread_right(form, rows, spread_.data(), depth_);
+  if (form.matrix.b != MatrixElement::b1) depth_ = spread_right(form, rows, spread_.data());
 }
 
 void multiply_warp(const MatrixProductForm& form, const uint8_t* left, const MatrixRight& right,

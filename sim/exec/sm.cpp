@@ -11,7 +11,8 @@ using models::Picoseconds;
 using ptx::Op;
 using ptx::Slot;
 
-Sm::Sm(Device& device, uint32_t id) : device_(device), parameters_(device.group().machine->sm), id_(id) {}
+Sm::Sm(Device& device, uint32_t id)
+    : device_(device), parameters_(device.group().machine->sm), id_(id), fragments_(device.warp_memory()) {}
 
 Sm::~Sm() = default;
 
@@ -40,7 +41,7 @@ Cta& Sm::place(Launch& launch, uint64_t linear, uint32_t first_scheduler, uint32
   l1_.invalidate();
   const ptx::ProgramFunction& function = cta.program->program().functions[cta.function];
   for (uint32_t w = 0; w < warps; ++w) {
-    auto warp = std::make_unique<Warp>();
+    auto warp = std::make_unique<Warp>(device_.warp_memory());
     warp->cta = &cta;
     warp->index = w;
     warp->scheduler = (first_scheduler + w) % kSchedulers;
@@ -113,6 +114,24 @@ void Sm::schedule(Fragment& fragment, int64_t cycle) {
   const uint64_t argument = static_cast<uint64_t>(Timer::resume) << 60 |
                             static_cast<uint64_t>(fragment.index) << 32 | fragment.token;
   device_.process().at(device_.clock().time(cycle), event_, argument);
+  prefetch_operands(fragment);
+}
+
+// What the next op waits for and reads, which may be long out of the host's cache.
+void Sm::prefetch_operands(const Fragment& fragment) {
+  const Warp& warp = *fragment.warp;
+  const ExecOp& exec = warp.cta->program->op(fragment.pc);
+  const uint32_t row_base = fragment.frames.back().row_base;
+  for (uint32_t i = 0; i < exec.waits; ++i) {
+    const size_t row = size_t{row_base} + exec.wait_rows[i];
+    models::prefetch_lines(warp.row_ready.data() + row, 1);
+    models::prefetch_lines(warp.rows.data() + row * 32, 2);
+  }
+}
+
+void Sm::prepare(uint64_t argument) const {
+  if (static_cast<Timer>(argument >> 60) != Timer::resume) return;
+  models::prefetch_lines(&fragments_[static_cast<uint32_t>(argument >> 32 & 0x0FFFFFFF)], 3);
 }
 
 void Sm::on_event(Picoseconds now, uint64_t argument) {
@@ -382,6 +401,10 @@ bool Sm::execute(Fragment& fragment, const ExecOp& exec, const Op& op, uint32_t 
     case ExecKind::tensor_prefetch:
       if (!tensor_prefetch(fragment, op, mask, cycle)) return false;
       break;
+    case ExecKind::tensor_map_change:
+      return tensor_map_change(fragment, op, mask, cycle);
+    case ExecKind::warp_matrix:
+      return warp_matrix(fragment, exec, op, mask, cycle);
     case ExecKind::matrix_product:
       return matrix_product(fragment, op, mask, cycle);
     case ExecKind::matrix_control:

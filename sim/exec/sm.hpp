@@ -52,7 +52,7 @@ class Sm {
   Cta& place(Launch& launch, uint64_t linear, uint32_t first_scheduler, uint32_t shared_bytes, int64_t cycle);
   void start(Cta& cta, int64_t cycle);  ///< after all CTAs of its cluster are placed
   [[nodiscard]] uint32_t id() const { return id_; }
-  [[nodiscard]] int64_t tensor_busy_clk() const { return tensor_busy_clk_; }
+  [[nodiscard]] double tensor_busy_clk() const { return tensor_busy_clk_; }
 
   // ---- memory answers
   void transaction_completed(WarpTransaction& transaction, models::Picoseconds now);
@@ -72,6 +72,7 @@ class Sm {
 
   // sm.cpp: the issue loop
   void on_event(models::Picoseconds now, uint64_t argument);
+  void prepare(uint64_t argument) const;
   void run(Fragment& fragment);
   bool operands_ready(Fragment& fragment, const ExecOp& exec, int64_t& cycle);
   void set_results(const Fragment& fragment, const ExecOp& exec, int64_t ready);
@@ -80,6 +81,7 @@ class Sm {
   bool execute(Fragment& fragment, const ExecOp& exec, const ptx::Op& op, uint32_t mask, int64_t cycle);
   bool sleep(Fragment& fragment, const ptx::Op& op, uint32_t mask, int64_t cycle);
   void schedule(Fragment& fragment, int64_t cycle);
+  static void prefetch_operands(const Fragment& fragment);
   void wait(Fragment& fragment, Wait reason, int64_t cycle);
   void resume(Fragment& fragment, int64_t cycle);
   static void account_wait(Fragment& fragment, int64_t cycle);
@@ -230,7 +232,17 @@ class Sm {
   static void box_arrived(const WarpTransaction& transaction);
   void finish_box(const BulkCopy& copy);
 
+  // sm_matrix.cpp
+  bool warp_matrix(Fragment& fragment, const ExecOp& exec, const ptx::Op& op, uint32_t mask, int64_t cycle);
+  void warp_product(Fragment& fragment, const ExecOp& exec, const ptx::Op& op, int64_t cycle);
+  bool move_matrices(Fragment& fragment, const ExecOp& exec, const ptx::Op& op, int64_t cycle);
+
+  // sm_tensor_map.cpp
+  bool tensor_map_change(Fragment& fragment, const ptx::Op& op, uint32_t mask, int64_t cycle);
+  uint8_t* tensor_map_bytes(Fragment& fragment, uint64_t address, uint32_t lane, bool in_shared);
+
   // sm_wgmma.cpp
+  bool whole_warp(Fragment& fragment, uint32_t mask, int64_t cycle);
   Warpgroup* warpgroup_of(Fragment& fragment, uint32_t mask, int64_t cycle);
   bool sums_ready(Fragment& fragment, const ptx::Op& op, const Warpgroup& group, int64_t& cycle);
   bool matrix_product(Fragment& fragment, const ptx::Op& op, uint32_t mask, int64_t cycle);
@@ -250,7 +262,7 @@ class Sm {
   Device& device_;
   const models::SmParameters& parameters_;
   uint32_t id_;
-  models::EventMember<Sm, &Sm::on_event> event_{*this};
+  models::EventMember<Sm, &Sm::on_event, &Sm::prepare> event_{*this};
   std::vector<std::unique_ptr<Cta>> ctas_, retired_;
   std::vector<Cta*> releasable_;
   L1Cache l1_;
@@ -262,10 +274,10 @@ class Sm {
   std::array<std::deque<Fragment*>, 3> window_waiters_;  ///< by Room: loads, local stores, remote stores
   double store_port_free_ = 0;  ///< cycle at which the port to the crossbar has taken all stores so far
   int64_t tma_free_ = 0;        ///< the bulk engine takes its next command
-  std::array<int64_t, 2> tma_width_free_{};  ///< its bytes: loads, stores
-  int64_t tensor_free_ = 0;                  ///< the tensor cores take their next product
-  int64_t tensor_busy_clk_ = 0;              ///< in all
-  std::deque<Fragment> fragments_;
+  std::array<int64_t, 2> tma_width_free_{};         ///< its bytes: loads, stores
+  std::array<int64_t, kSchedulers> tensor_free_{};  ///< each scheduler's tensor core takes its next product
+  double tensor_busy_clk_ = 0;                      ///< of all four together
+  std::pmr::deque<Fragment> fragments_;
   std::vector<uint32_t> free_fragments_;
   std::deque<Join> joins_;
   std::vector<Join*> free_joins_;

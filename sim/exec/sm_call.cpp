@@ -77,7 +77,7 @@ void Sm::reserve_frame(Warp& warp, const CallFrame& frame, const ptx::ProgramFun
   }
   if (warp.local_bytes >= frame.local_base + callee.frame_bytes) return;
   const uint32_t bytes = std::max(frame.local_base + callee.frame_bytes, warp.local_bytes * 2);
-  std::vector<uint8_t> grown(size_t{bytes} * 32);
+  std::pmr::vector<uint8_t> grown(size_t{bytes} * 32, warp.local.get_allocator());
   for (uint32_t lane = 0; lane < 32; ++lane)
     if (warp.local_bytes != 0)
       std::memcpy(&grown[size_t{lane} * bytes], &warp.local[size_t{lane} * warp.local_bytes],

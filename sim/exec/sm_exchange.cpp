@@ -142,7 +142,8 @@ void Sm::recheck_syncs(Warp& warp, int64_t cycle) {
                   fragment->frames == first->frames;
       fragment->sync_mask = 0;
     }
-    const bool repeats = exec.kind == ExecKind::matrix_product || exec.kind == ExecKind::matrix_control;
+    const bool repeats = exec.kind == ExecKind::matrix_product || exec.kind == ExecKind::matrix_control ||
+                         exec.kind == ExecKind::warp_matrix || exec.kind == ExecKind::tensor_map_change;
     if (repeats && !mergeable) return stop(*first, "the lanes of the warp come here by different calls", 0);
     for (Fragment* fragment : group) {
       if (repeats) continue;  // it starts when all lanes are there

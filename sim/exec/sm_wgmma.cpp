@@ -52,22 +52,29 @@ void left_rows(const uint32_t* registers, uint8_t* rows) {
 
 }  // namespace
 
+// Whether all lanes of the warp are here; if not, they are waited for, or will never come.
+bool Sm::whole_warp(Fragment& fragment, uint32_t mask, int64_t cycle) {
+  const Warp& warp = *fragment.warp;
+  if (warp.alive != ~0U || mask != fragment.mask) {
+    stop(fragment, "not all lanes of the warp execute this", static_cast<uint32_t>(std::countr_zero(mask)));
+    return false;
+  }
+  if (mask == warp.alive) return true;
+  wait_for_lanes(fragment, warp.alive, mask, cycle);
+  return false;
+}
+
 // The warpgroup, once all lanes of the warp are here; null if they are not yet, or never will be.
 Warpgroup* Sm::warpgroup_of(Fragment& fragment, uint32_t mask, int64_t cycle) {
   Warp& warp = *fragment.warp;
   Cta& cta = *warp.cta;
   const uint32_t group = warp.index / kWarps;
-  const bool whole = (group + 1) * kWarps <= cta.warps.size();
-  if (!whole || warp.alive != ~0U || mask != fragment.mask) {
-    stop(fragment,
-         whole ? "not all lanes of the warp execute this" : "the warp belongs to no whole warpgroup of four",
+  if ((group + 1) * kWarps > cta.warps.size()) {
+    stop(fragment, "the warp belongs to no whole warpgroup of four",
          static_cast<uint32_t>(std::countr_zero(mask)));
     return nullptr;
   }
-  if (mask != warp.alive) {
-    wait_for_lanes(fragment, warp.alive, mask, cycle);
-    return nullptr;
-  }
+  if (!whole_warp(fragment, mask, cycle)) return nullptr;
   if (cta.warpgroups.size() <= group) cta.warpgroups.resize(size_t{group} + 1);
   return &cta.warpgroups[group];
 }
@@ -151,10 +158,11 @@ int64_t Sm::claim_tensor_cores(const Op& op, int64_t cycle) {
   const uint32_t shared_rows = op.matrix.n + (op.matrix.a_in_registers ? 0 : kOperandRows);
   const double busy = std::max(products / parameters_.tensor_fma_per_clk,
                                shared_rows * kOperandRowBytes / parameters_.tensor_shared_bytes_per_clk);
-  const int64_t start = std::max(cycle, tensor_free_);
-  tensor_free_ = start + static_cast<int64_t>(std::ceil(busy));
-  tensor_busy_clk_ += tensor_free_ - start;
-  return tensor_free_ + parameters_.tensor_latency_clk;
+  const int64_t start = std::max(cycle, *std::max_element(tensor_free_.begin(), tensor_free_.end()));
+  const auto clk = static_cast<int64_t>(std::ceil(busy));
+  tensor_free_.fill(start + clk);
+  tensor_busy_clk_ += static_cast<double>(clk);
+  return start + clk + parameters_.tensor_latency_clk;
 }
 
 bool Sm::perform_product(Fragment& fragment, Warpgroup& group) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <memory_resource>
 #include <vector>
 
 #include "models/base/units.hpp"
@@ -159,18 +160,26 @@ struct Warpgroup {
 };
 
 struct Warp {
+  explicit Warp(std::pmr::memory_resource* memory)
+      : rows(memory),
+        row_ready(memory),
+        row_pending(memory),
+        predicates(memory),
+        predicate_ready(memory),
+        local(memory) {}
+
   Cta* cta = nullptr;
   uint32_t index = 0;  ///< in the CTA
   uint32_t scheduler = 0;
   uint32_t existing = 0;  ///< lanes that have a thread
   uint32_t alive = 0;     ///< lanes that have not exited
   uint32_t carry = 0;
-  std::vector<uint32_t> rows;
-  std::vector<int64_t> row_ready;
-  std::vector<uint32_t> row_pending;  ///< lanes whose bytes of the row are in flight
-  std::vector<uint32_t> predicates;
-  std::vector<int64_t> predicate_ready;
-  std::vector<uint8_t> local;  ///< lane-major: lane * local_bytes + offset
+  std::pmr::vector<uint32_t> rows;
+  std::pmr::vector<int64_t> row_ready;
+  std::pmr::vector<uint32_t> row_pending;  ///< lanes whose bytes of the row are in flight
+  std::pmr::vector<uint32_t> predicates;
+  std::pmr::vector<int64_t> predicate_ready;
+  std::pmr::vector<uint8_t> local;  ///< lane-major: lane * local_bytes + offset
   uint32_t local_bytes = 0;
   std::vector<Fragment*> fragments;
   std::array<std::unique_ptr<BulkGroups>, 32> bulk_groups;
@@ -181,7 +190,7 @@ struct Warp {
   // cp.async: copies in flight per open/committed group, for the whole warp
   std::deque<uint32_t> async_groups{0};
   uint64_t async_first = 0;
-  uint64_t matrix_issued = 0;          ///< matrix products
+  uint64_t matrix_issued = 0;           ///< matrix products
   std::vector<uint64_t> matrix_groups;  ///< products issued at each commit that was not waited for
   int64_t started = 0;
   uint64_t instructions = 0;

@@ -22,8 +22,8 @@ uint32_t swizzle_span(TensorSwizzle swizzle) {
 Error refuse(std::string message) { return Error{.message = "tensor map: " + std::move(message)}; }
 
 template <typename T>
-void put(TensorMap& map, size_t at, T value) {
-  std::memcpy(map.bytes.data() + at, &value, sizeof value);
+void put(std::span<uint8_t, kTensorMapBytes> bytes, size_t at, T value) {
+  std::memcpy(bytes.data() + at, &value, sizeof value);
 }
 
 template <typename T>
@@ -104,26 +104,91 @@ Expected<TensorMap> encode_tensor_map(const TensorMapFields& fields) {
   if (fields.fill == TensorFill::nan && !is_float(fields.type))
     return refuse("a fill with NaN, but the type is an integer");
   TensorMap map;
-  std::memcpy(map.bytes.data(), kMagic.data(), kMagic.size());
-  put(map, kVersionAt, kVersion);
-  put(map, kTypeAt, fields.type);
-  put(map, kRankAt, static_cast<uint8_t>(fields.rank));
-  put(map, kSwizzleAt, fields.swizzle);
-  put(map, kPromotionAt, fields.promotion);
-  put(map, kFillAt, fields.fill);
-  put(map, kAddressAt, fields.address);
+  const std::span<uint8_t, kTensorMapBytes> bytes(map.bytes);
+  std::memcpy(bytes.data(), kMagic.data(), kMagic.size());
+  put(bytes, kVersionAt, kVersion);
+  put(bytes, kTypeAt, fields.type);
+  put(bytes, kRankAt, static_cast<uint8_t>(fields.rank));
+  put(bytes, kSwizzleAt, fields.swizzle);
+  put(bytes, kPromotionAt, fields.promotion);
+  put(bytes, kFillAt, fields.fill);
+  put(bytes, kAddressAt, fields.address);
   for (size_t d = 0; d < fields.rank; ++d) {
-    put(map, kDimsAt + 4 * d, static_cast<uint32_t>(fields.dims[d] - 1));
-    put(map, kBoxAt + 2 * d, static_cast<uint16_t>(fields.box[d]));
-    put(map, kElementStridesAt + d, static_cast<uint8_t>(d == 0 ? 1 : fields.element_strides[d]));
-    put(map, kStridesAt + 8 * d, d == 0 ? uint64_t{0} : fields.strides[d]);
+    put(bytes, kDimsAt + 4 * d, static_cast<uint32_t>(fields.dims[d] - 1));
+    put(bytes, kBoxAt + 2 * d, static_cast<uint16_t>(fields.box[d]));
+    put(bytes, kElementStridesAt + d, static_cast<uint8_t>(d == 0 ? 1 : fields.element_strides[d]));
+    put(bytes, kStridesAt + 8 * d, d == 0 ? uint64_t{0} : fields.strides[d]);
   }
   return map;
 }
 
+namespace {
+
+bool is_tensor_map(std::span<const uint8_t, kTensorMapBytes> bytes) {
+  return std::memcmp(bytes.data(), kMagic.data(), kMagic.size()) == 0 && bytes[kVersionAt] == kVersion;
+}
+
+/// By number of tensormap.replace.
+constexpr std::array<TensorType, 13> kReplacedTypes = {
+    TensorType::u8,   TensorType::u16,  TensorType::u32,     TensorType::s32,     TensorType::u64,
+    TensorType::s64,  TensorType::f16,  TensorType::f32,     TensorType::f32_ftz, TensorType::f64,
+    TensorType::bf16, TensorType::tf32, TensorType::tf32_ftz};
+
+}  // namespace
+
+Expected<void> replace_tensor_field(std::span<uint8_t, kTensorMapBytes> bytes, ptx::TensorField field,
+                                    uint32_t ordinal, uint64_t value) {
+  using ptx::TensorField;
+  if (!is_tensor_map(bytes)) return refuse("the bytes are none");
+  const auto limited = [&](uint64_t limit) { return value < limit && ordinal < kMaxTensorRank; };
+  const size_t at = ordinal;
+  switch (field) {
+    case TensorField::global_address:
+      put(bytes, kAddressAt, value);
+      return {};
+    case TensorField::rank:
+      if (!limited(kMaxTensorRank)) break;
+      put(bytes, kRankAt, static_cast<uint8_t>(value + 1));
+      return {};
+    case TensorField::box_dim:
+      if (!limited(kMaxBox + 1)) break;
+      put(bytes, kBoxAt + 2 * at, static_cast<uint16_t>(value));
+      return {};
+    case TensorField::global_dim:
+      if (!limited(kMaxDim)) break;
+      put(bytes, kDimsAt + 4 * at, static_cast<uint32_t>(value - 1));
+      return {};
+    case TensorField::global_stride:  // those of the dimensions from the second on
+      if (!limited(kStrideLimit) || ordinal + 1 >= kMaxTensorRank) break;
+      put(bytes, kStridesAt + 8 * (at + 1), value);
+      return {};
+    case TensorField::element_stride:
+      if (!limited(kMaxElementStride + 1)) break;
+      put(bytes, kElementStridesAt + at, static_cast<uint8_t>(value));
+      return {};
+    case TensorField::elemtype:
+      if (!limited(kReplacedTypes.size())) break;
+      put(bytes, kTypeAt, kReplacedTypes[value]);
+      return {};
+    case TensorField::interleave_layout:
+      if (value != 0) return refuse("interleaved layouts are not executed by this version");
+      return {};
+    case TensorField::swizzle_mode:
+      if (!limited(static_cast<uint64_t>(TensorSwizzle::count))) break;
+      put(bytes, kSwizzleAt, static_cast<TensorSwizzle>(value));
+      return {};
+    case TensorField::fill_mode:
+      if (!limited(static_cast<uint64_t>(TensorFill::count))) break;
+      put(bytes, kFillAt, static_cast<TensorFill>(value));
+      return {};
+    case TensorField::none:
+      break;
+  }
+  return refuse(fmt::format("{} is no value for the field", value));
+}
+
 std::optional<TensorMapFields> decode_tensor_map(std::span<const uint8_t, kTensorMapBytes> bytes) {
-  if (std::memcmp(bytes.data(), kMagic.data(), kMagic.size()) != 0 || bytes[kVersionAt] != kVersion)
-    return {};
+  if (!is_tensor_map(bytes)) return {};
   TensorMapFields fields;
   fields.type = get<TensorType>(bytes, kTypeAt);
   fields.rank = bytes[kRankAt];

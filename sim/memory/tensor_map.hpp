@@ -25,6 +25,7 @@
 #include <span>
 #include <string>
 
+#include "ptx_frontend/program.hpp"
 #include "support/error.hpp"
 
 namespace ptxwire::sim {
@@ -95,6 +96,12 @@ struct TensorMapFields {
 /// to 256 with rows of a multiple of 16 bytes, and no longer than the span of the swizzle; element strides 1
 /// to 8; NaN fill only of floating-point types.
 Expected<TensorMap> encode_tensor_map(const TensorMapFields& fields);
+
+/// tensormap.replace: one field, at `ordinal` where it has one per dimension (PTX ISA 9.7.9.26: the rank is
+/// one less, types have numbers of their own). Other fields may not fit it until they are replaced too.
+/// Errors: no tensor map, a value that no map can hold.
+Expected<void> replace_tensor_field(std::span<uint8_t, kTensorMapBytes> bytes, ptx::TensorField field,
+                                    uint32_t ordinal, uint64_t value);
 
 /// Nothing if the bytes are not a tensor map.
 std::optional<TensorMapFields> decode_tensor_map(std::span<const uint8_t, kTensorMapBytes> bytes);

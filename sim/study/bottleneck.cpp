@@ -123,12 +123,17 @@ std::vector<ResourceUse> resource_uses(std::span<const GpuReport> gpus) {
   ResourceUse egress =
       use_of("nvlink egress", gpus, [](const GpuReport& gpu) { return gpu.nvlink_egress_utilisation; });
   for (const GpuReport& gpu : gpus) egress.peak = std::max(egress.peak, gpu.nvlink_egress_max_utilisation);
-  return {egress,
-          use_of("nvlink ingress", gpus, [](const GpuReport& gpu) { return gpu.nvlink_ingress_utilisation; }),
-          use_of(std::string(kBlocked), gpus, [](const GpuReport& gpu) { return gpu.nvlink_blocked_share; }),
-          use_of("l2", gpus, [](const GpuReport& gpu) { return gpu.l2_utilisation; }),
-          use_of("hbm", gpus, [](const GpuReport& gpu) { return gpu.hbm_utilisation; }),
-          use_of("hbm rows", gpus, [](const GpuReport& gpu) { return gpu.hbm_activate_utilisation; })};
+  std::vector<ResourceUse> uses = {
+      egress,
+      use_of("nvlink ingress", gpus, [](const GpuReport& gpu) { return gpu.nvlink_ingress_utilisation; }),
+      use_of(std::string(kBlocked), gpus, [](const GpuReport& gpu) { return gpu.nvlink_blocked_share; }),
+      use_of("l2", gpus, [](const GpuReport& gpu) { return gpu.l2_utilisation; }),
+      use_of("hbm", gpus, [](const GpuReport& gpu) { return gpu.hbm_utilisation; }),
+      use_of("hbm rows", gpus, [](const GpuReport& gpu) { return gpu.hbm_activate_utilisation; })};
+  const ResourceUse tensor_cores =
+      use_of("tensor cores", gpus, [](const GpuReport& gpu) { return gpu.tensor_core_utilisation; });
+  if (tensor_cores.peak > 0) uses.push_back(tensor_cores);  // most kernels leave them alone
+  return uses;
 }
 
 WaitReason longest_wait(const WarpProfile& profile) {

@@ -9,6 +9,10 @@
 namespace ptxwire::sim {
 namespace {
 
+/// At least as many as any SM has: a bound on how long a kernel may hold its SMs.
+constexpr double kClocksPerUs = 2000;
+constexpr std::string_view kBackground = "background";
+
 /// When kernels of one side ran on one GPU.
 struct Span {
   Picoseconds begin{}, end{};
@@ -16,6 +20,12 @@ struct Span {
   [[nodiscard]] double overlap_us(const Span& other) const {
     return std::max(0.0, (std::min(end, other.end) - std::max(begin, other.begin)).us());
   }
+};
+
+/// How a pair is run: GPUs with compute kernels, and what these have for themselves.
+struct PairSetting {
+  uint32_t gpus = 1;
+  std::optional<models::SharedResources> own;
 };
 
 /// How long one compute kernel took, mean over its launches that count.
@@ -28,13 +38,23 @@ struct ComputeTime {
 /// The compute kernels of a pair on the GPUs of somebody's cluster.
 class ComputeSide final : public Companion {
  public:
-  ComputeSide(const std::vector<CoRunPart>& parts, const std::vector<Scenario>& scenarios, uint32_t gpus,
+  ComputeSide(const CoRunScenario& pair, const std::vector<Scenario>& scenarios, const PairSetting& setting,
               bool check_results)
-      : parts_(parts), scenarios_(scenarios), gpus_(gpus), check_results_(check_results) {}
+      : parts_(pair.compute),
+        background_(pair.background),
+        scenarios_(scenarios),
+        setting_(setting),
+        check_results_(check_results) {}
 
   Expected<void> enqueue(Cluster& cluster) override {
+    if (setting_.own) {
+      std::vector<std::string> roles;
+      for (const Scenario& scenario : scenarios_) roles.push_back(scenario.name);
+      roles.emplace_back(kBackground);
+      cluster.isolate(roles, *setting_.own);
+    }
     for (size_t part = 0; part < parts_.size(); ++part) {
-      const uint32_t gpus = parts_[part].all_gpus ? gpus_ : 1;
+      const uint32_t gpus = parts_[part].all_gpus ? setting_.gpus : 1;
       for (uint32_t gpu = 0; gpu < gpus; ++gpu) {
         auto instance = MicroInstance::create(scenarios_[part], cluster,
                                               {.first_gpu = gpu, .role = scenarios_[part].name});
@@ -43,6 +63,10 @@ class ComputeSide final : public Companion {
         running_.push_back({part, *std::move(instance), {}});
       }
     }
+    for (uint32_t gpu = 0; background_ && gpu < setting_.gpus; ++gpu)
+      if (const auto added = cluster.add_background(GpuId{gpu}, *background_, std::string(kBackground));
+          !added)
+        return added.error();
     for (Running& running : running_)
       for (uint32_t launch = 0; launch < parts_[running.part].launches; ++launch) {
         const auto launched = running.instance->enqueue();
@@ -72,6 +96,7 @@ class ComputeSide final : public Companion {
         ++times_[part].launches;
       }
     }
+    if (background_) times_.push_back(background_time(report));
     return {};
   }
 
@@ -83,6 +108,9 @@ class ComputeSide final : public Companion {
       if (launch.gpu != GpuId{0} || std::find(all_.begin(), all_.end(), launch.id) == all_.end()) continue;
       span = {std::min(span.begin, launch.started), std::max(span.end, launch.finished)};
     }
+    for (const BackgroundReport& background : report.backgrounds)
+      if (background.gpu == GpuId{0})
+        span = {std::min(span.begin, background.started), std::max(span.end, background.finished)};
     return span;
   }
 
@@ -105,6 +133,19 @@ class ComputeSide final : public Companion {
       if (span.us() > longest.us()) longest = span;
     }
     return longest;
+  }
+
+  /// Mean over the GPUs.
+  [[nodiscard]] ComputeTime background_time(const RunReport& report) const {
+    ComputeTime mean;
+    const auto share = 1.0 / static_cast<double>(std::max<size_t>(1, report.backgrounds.size()));
+    for (const BackgroundReport& background : report.backgrounds) {
+      const Span span{background.started, background.finished};
+      mean.us += span.us() * share;
+      mean.overlap += span.overlap_us(other_span(report, background.gpu)) / span.us() * share;
+      ++mean.launches;
+    }
+    return mean;
   }
 
   // Launches that lie within the other side's kernel count; the first one of several never does, since it
@@ -130,8 +171,9 @@ class ComputeSide final : public Companion {
   }
 
   const std::vector<CoRunPart>& parts_;
+  const std::optional<models::TrafficLoad>& background_;
   const std::vector<Scenario>& scenarios_;
-  uint32_t gpus_;
+  PairSetting setting_;
   bool check_results_;
   std::string mismatch_;
   std::vector<Running> running_;
@@ -154,10 +196,11 @@ class Pair {
        const RunOptions& options)
       : whole_(whole), scenarios_(std::move(scenarios)), machine_(machine), options_(options) {}
 
-  /// `other`: empty or one scenario.
-  Expected<PairRun> run(const std::vector<Scenario>& other) const {
-    const uint32_t gpus = scenarios_.communication[0].ranks;
-    ComputeSide side(whole_.co_run.compute, scenarios_.compute, gpus, options_.check_results);
+  /// `other`: empty or one scenario, and what compute kernels do not share with it.
+  Expected<PairRun> run(const std::vector<Scenario>& other,
+                        const std::optional<models::SharedResources>& own = std::nullopt) const {
+    const uint32_t gpus = other.empty() ? 1 : other[0].ranks;
+    ComputeSide side(whole_.co_run, scenarios_.compute, {.gpus = gpus, .own = own}, options_.check_results);
     PairRun result;
     if (other.empty()) {
       auto alone = run_alone(side, gpus);
@@ -198,14 +241,84 @@ class Pair {
   const RunOptions& options_;
 };
 
-/// The share of the communication's longest kernel on GPU 0 in which compute ran.
-double covered_share(const PairRun& together) {
-  if (together.other.kernels.empty()) return 0;
+/// The communication's longest kernel on GPU 0.
+const LaunchReport* main_kernel(const PairRun& together) {
+  const LaunchReport* longest = nullptr;
+  if (together.other.kernels.empty()) return longest;
   const std::string& role = together.other.kernels.back().role;
-  Span main;
   for (const LaunchReport& launch : together.report.launches)
-    if (launch.gpu == GpuId{0} && launch.role == role) main = {launch.started, launch.finished};
-  return main.us() > 0 ? main.overlap_us(together.compute_span) / main.us() : 0;
+    if (launch.gpu == GpuId{0} && launch.role == role &&
+        (longest == nullptr || launch.finished - launch.started > longest->finished - longest->started))
+      longest = &launch;
+  return longest;
+}
+
+/// The share of that kernel's time in which compute kernels ran.
+double covered_share(const PairRun& together) {
+  const LaunchReport* main = main_kernel(together);
+  if (main == nullptr) return 0;
+  const Span span{main->started, main->finished};
+  return span.us() > 0 ? span.overlap_us(together.compute_span) / span.us() : 0;
+}
+
+/// A kernel that only holds what the communication's CTAs hold, for longer than the compute kernels need.
+Expected<Scenario> holder_of(const PairRun& together, const Scenario& whole) {
+  const auto path = find_scenario("hold_sms");
+  if (!path) return path.error();
+  auto holder = load_scenario(*path);
+  if (!holder) return holder;
+  holder->machine = whole.machine;
+  const LaunchReport& main = *main_kernel(together);
+  holder->registers = main.footprint.registers_per_thread;
+  const auto set = [&](std::string_view name, uint64_t value) {
+    return set_micro_value(holder->micro, name, std::to_string(value));
+  };
+  constexpr double kMargin_us = 200;
+  const auto clk = static_cast<uint64_t>((together.compute_span.us() * 2 + kMargin_us) * kClocksPerUs);
+  for (const auto& [name, value] : {std::pair<std::string_view, uint64_t>{"ctas", main.ctas},
+                                    {"threads", main.footprint.threads},
+                                    {"shared", main.footprint.shared_bytes},
+                                    {"cycles", clk}})
+    if (const auto done = set(name, value); !done) return done.error();
+  return holder;
+}
+
+// The steps between alone and together. Each run lets the two sides share one thing more, so the differences
+// of neighbouring runs add up to the whole loss; which cause comes first is a choice, and one may hide
+// another.
+Expected<void> split_losses(const Pair& pair, const Scenario& whole, const PairRun& together,
+                            std::vector<PairPart>& parts) {
+  if (main_kernel(together) == nullptr) return {};
+  const auto holder = holder_of(together, whole);
+  if (!holder) return holder.error();
+  const std::vector<Scenario>& communication = pair.scenarios().communication;
+  const auto held = pair.run({*holder});
+  if (!held) return held.error();
+  const auto nothing_shared = pair.run(
+      communication, models::SharedResources{.l2_capacity = true, .l2_bandwidth = true, .hbm = true});
+  if (!nothing_shared) return nothing_shared.error();
+  const auto capacity = pair.run(communication, models::SharedResources{.l2_bandwidth = true, .hbm = true});
+  if (!capacity) return capacity.error();
+  const auto bandwidth = pair.run(communication, models::SharedResources{.hbm = true});
+  if (!bandwidth) return bandwidth.error();
+
+  const auto add = [](PairPart& part, double sms, double unshared, double after_capacity,
+                      double after_bandwidth) {
+    part.losses = {{"SMs", sms - part.alone_us},
+                   {"L2 capacity", after_capacity - unshared},
+                   {"L2 bandwidth", after_bandwidth - after_capacity},
+                   {"HBM", part.together_us - after_bandwidth},
+                   {"NVLink", 0},  // compute kernels of a pair stay within their GPU
+                   {"rest", unshared - sms}};
+  };
+  // Nothing stands for the compute kernels as the holder does for the communication: its loss to waiting for
+  // SMs is what is left when nothing else is shared.
+  add(parts[0], nothing_shared->other.time_us, nothing_shared->other.time_us, capacity->other.time_us,
+      bandwidth->other.time_us);
+  for (size_t i = 0; i + 1 < parts.size(); ++i)
+    add(parts[i + 1], held->compute[i].us, nothing_shared->compute[i].us, capacity->compute[i].us,
+        bandwidth->compute[i].us);
+  return {};
 }
 
 }  // namespace
@@ -232,13 +345,17 @@ Expected<ScenarioResult> run_co_run(const Scenario& whole, const models::Machine
                           .launches = 1,
                           .overlap = covered_share(*together)});
   for (size_t part = 0; part < together->compute.size(); ++part)
-    result.parts.push_back({.name = pair.scenarios().compute[part].name,
+    result.parts.push_back({.name = part < pair.scenarios().compute.size()
+                                        ? pair.scenarios().compute[part].name
+                                        : std::string(kBackground),
                             .side = "compute",
                             .alone_us = alone->compute[part].us,
                             .together_us = together->compute[part].us,
                             .launches = together->compute[part].launches,
                             .overlap = together->compute[part].overlap});
   result.time_us = result.time_us_rank0 = together->compute[0].us;
+  if (whole.split)
+    if (const auto split = split_losses(pair, whole, *together, result.parts); !split) return split.error();
   if (options.check_results && result.result != ResultState::wrong) judge(result, together->mismatch);
   return result;
 }

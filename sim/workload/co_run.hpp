@@ -18,6 +18,13 @@
 //   [baselines.notify]                 # a state that `baseline = "notify"` compares with, in place of none
 //   scenario = "hold_sms"
 //
+//   [background]                       # beside or in place of [[compute]]: compute without a kernel. All SMs
+//   that footprint = "64 MiB"               # have no CTA sweep so many bytes, again and again bytes_per_flop
+//   = 0.01              # to and from L2 flops_per_clk = 4096               # of one SM (H100: 4096 dense
+//   bf16 on tensor cores, 256 in f32) flops = 1e12                       # in all write_share = 0.25 # of the
+//   bytes
+//
+// `--set background.KEY=VALUE` as well.
 // `--set communication.KEY=VALUE` and `--set compute.KEY=VALUE` reach the parts' settings (compute: of all of
 // them), KEY = scenario included; grid=AxBxC, block=AxBxC and shared=BYTES give the compute kernels' launch.
 #pragma once
@@ -31,11 +38,9 @@
 #include <utility>
 #include <vector>
 
+#include "models/gpu/traffic_agent.hpp"
+#include "models/machines/machine.hpp"
 #include "support/error.hpp"
-
-namespace ptxwire::models {
-struct Machine;
-}
 
 namespace ptxwire::sim {
 
@@ -53,10 +58,21 @@ struct CoRunPart {
 struct CoRunScenario {
   std::optional<CoRunPart> communication;
   std::vector<CoRunPart> compute;
+  std::optional<models::TrafficLoad> background;
   std::map<std::string, CoRunPart, std::less<>> baselines;
 };
 
-/// What one kernel lost to one cause.
+/// What one kernel lost to one cause. The split comes from further runs between `alone` and `together`, each
+/// of which shares one thing more, and is the difference of neighbours, so that the sum is the whole:
+///
+///   SMs           a kernel beside it holds what the communication's CTAs hold, and does nothing
+///   rest          the communication itself, with L2 and HBM of its own: what its CTAs do within SMs
+///   L2 capacity   the same with one set of L2 lines for both
+///   L2 bandwidth  and one set of L2 slices
+///   HBM           and one HBM: the pair as it is
+///   NVLink        always 0: compute kernels of a pair stay within their GPU
+///
+/// A share may be negative where one cause hides another. The communication's SMs: its wait for places.
 struct LossShare {
   std::string cause;  ///< "SMs", "L2 capacity", "L2 bandwidth", "HBM", "NVLink", "rest"
   double us = 0;

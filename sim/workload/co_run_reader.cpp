@@ -1,8 +1,11 @@
 // The tables and keys of a pair of kernels in a scenario file.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
 
+#include "models/machines/quantity.hpp"
 #include "models/machines/toml_file.hpp"
 #include "sim/workload/co_run.hpp"
 #include "sim/workload/scenario.hpp"
@@ -11,10 +14,51 @@
 namespace ptxwire::sim {
 namespace {
 
-constexpr std::array<std::string_view, 3> kTables = {"communication", "compute", "baselines"};
+constexpr std::array<std::string_view, 4> kTables = {"communication", "compute", "background", "baselines"};
 constexpr std::array<std::string_view, 4> kPartKeys = {"scenario", "set", "launches", "gpus"};
 constexpr std::array<std::string_view, 2> kOtherPartKeys = {"scenario", "set"};
 constexpr uint32_t kMaxLaunches = 10000;
+constexpr double kMaxFootprint = 1e12;
+
+/// A key of [background], from a file or an override.
+Expected<void> set_background_key(models::TrafficLoad& load, std::string_view key, const std::string& text) {
+  static constexpr std::array<std::string_view, 5> kKeys = {"footprint", "bytes_per_flop", "flops_per_clk",
+                                                            "flops", "write_share"};
+  const auto refuse = [](std::string message, std::string hint) {
+    return Error{.message = std::move(message), .path = {}, .hint = std::move(hint)};
+  };
+  const auto known = std::find(kKeys.begin(), kKeys.end(), key);
+  if (known == kKeys.end()) {
+    const std::string meant = nearest(key, kKeys);
+    return refuse("unknown key '" + std::string(key) + "' of [background]",
+                  meant.empty() ? "" : "did you mean '" + meant + "'?");
+  }
+  const auto quantity = models::split_quantity(text);
+  const auto wrong = [&](const std::string& expected) {
+    return refuse("'background." + std::string(key) + "' is '" + text + "', expected " + expected, "");
+  };
+  if (!quantity || quantity->value < 0 || (key != "footprint" && !quantity->unit.empty()))
+    return wrong("a number of 0 or more");
+  if (key == "footprint") {
+    const auto factor = quantity->unit.empty()
+                            ? Expected<double>(1)
+                            : models::unit_factor(quantity->unit, models::Dimension::bytes);
+    const double bytes = factor ? quantity->value * *factor : 0;
+    if (!factor || bytes < models::TrafficAgent::kPieceBytes || bytes > kMaxFootprint)
+      return wrong("a number of bytes from 512 on, as in \"64 MiB\"");
+    load.footprint_bytes =
+        static_cast<uint64_t>(bytes) / models::TrafficAgent::kPieceBytes * models::TrafficAgent::kPieceBytes;
+  } else if (key == "write_share") {
+    if (quantity->value > 1) return wrong("a share from 0 to 1");
+    load.write_share = quantity->value;
+  } else {
+    if (quantity->value == 0) return wrong("a number above 0");
+    (key == "bytes_per_flop" ? load.bytes_per_flop
+     : key == "flops"        ? load.flops
+                             : load.flops_per_clk) = quantity->value;
+  }
+  return {};
+}
 
 /// Reads the tables of one file; keeps the first error and does nothing after it.
 class CoRunReader {
@@ -50,6 +94,20 @@ class CoRunReader {
       part.all_gpus = word == "all";
     }
     return part;
+  }
+
+  void background(const toml::node& node, std::optional<models::TrafficLoad>& load) {
+    const toml::table* table = node.as_table();
+    if (table == nullptr) return fail(node, "expected 'background' to be a table");
+    load.emplace();
+    for (const auto& [key, value] : *table) {
+      std::string text = value.value_or(std::string());
+      if (!value.is_string() && value.is_number()) text = fmt::format("{}", value.value_or(0.0));
+      if (const auto set = set_background_key(*load, key.str(), text); !set && !error_) {
+        fail(value, set.error().message, set.error().hint);
+        return;
+      }
+    }
   }
 
   void compute(const toml::node& node, std::vector<CoRunPart>& parts) {
@@ -184,6 +242,7 @@ Expected<void> read_co_run_table(CoRunScenario& co_run, const std::string& path,
   CoRunReader reader(path);
   if (name == "communication") co_run.communication = reader.part(node, "communication", false);
   if (name == "compute") reader.compute(node, co_run.compute);
+  if (name == "background") reader.background(node, co_run.background);
   if (name == "baselines") reader.baselines(node, co_run.baselines);
   return reader.result();
 }
@@ -205,6 +264,12 @@ Expected<bool> set_co_run_key(CoRunScenario& co_run, std::string_view name, std:
   if (side == "communication") {
     if (!co_run.communication) return refuse("the scenario has no [communication]");
     return set_part(*co_run.communication, key, value, false);
+  }
+  if (side == "background") {
+    if (!co_run.background) co_run.background.emplace();
+    const auto set = set_background_key(*co_run.background, key, std::string(value));
+    if (!set) return set.error();
+    return true;
   }
   if (side == "compute") {
     for (CoRunPart& part : co_run.compute)
@@ -228,6 +293,15 @@ std::vector<std::pair<std::string, std::string>> co_run_settings(const CoRunScen
   };
   if (co_run.communication) add("communication", *co_run.communication);
   for (const CoRunPart& part : co_run.compute) add("compute", part);
+  if (co_run.background)
+    for (const auto& [name, value] :
+         {std::pair<const char*, double>{"footprint",
+                                         static_cast<double>(co_run.background->footprint_bytes)},
+          {"bytes_per_flop", co_run.background->bytes_per_flop},
+          {"flops_per_clk", co_run.background->flops_per_clk},
+          {"flops", co_run.background->flops},
+          {"write_share", co_run.background->write_share}})
+      settings.emplace_back(std::string("background.") + name, fmt::format("{}", value));
   for (const auto& [name, part] : co_run.baselines) add("baselines." + name, part);
   return settings;
 }
@@ -263,7 +337,11 @@ Expected<void> validate_co_run(const Scenario& whole) {
     return Error{.message = std::move(message), .path = whole.path};
   };
   if (!whole.co_run.communication) return fail("a pair needs [communication]");
-  if (whole.co_run.compute.empty()) return fail("a pair needs at least one [[compute]]");
+  const auto& background = whole.co_run.background;
+  if (whole.co_run.compute.empty() && !background) return fail("a pair needs [[compute]] or [background]");
+  if (background && (background->footprint_bytes == 0 || background->flops == 0 ||
+                     background->flops_per_clk == 0 || background->bytes_per_flop == 0))
+    return fail("[background] needs footprint, flops, flops_per_clk and bytes_per_flop");
   const auto parts = co_run_scenarios(whole);
   if (!parts) return parts.error();
   const uint32_t ranks = parts->communication[0].ranks;

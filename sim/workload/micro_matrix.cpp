@@ -27,8 +27,17 @@ std::vector<float> matrix(const MicroMemory::Content& content, uint64_t elements
   return values;
 }
 
-constexpr size_t kBlock = 16;  ///< columns summed together
-using Sums [[gnu::vector_size(kBlock * sizeof(float))]] = float;
+constexpr size_t kColumns = 8, kRows = 4;  ///< summed together
+using Four [[gnu::vector_size(16)]] = float;
+
+/// Eight columns of B with k outermost, as pairs of vectors.
+std::vector<Four> column_block(const std::vector<float>& right, uint64_t first, size_t width,
+                               uint64_t depth) {
+  std::vector<Four> block(2 * depth);
+  for (uint64_t k = 0; k < depth; ++k)
+    for (size_t c = 0; c < width; ++c) block[2 * k + c / 4][c % 4] = right[(first + c) * depth + k];
+  return block;
+}
 
 }  // namespace
 
@@ -39,22 +48,27 @@ uint32_t bf16_integers(uint64_t seed, uint32_t bound, uint64_t w) {
   return element(2 * w) | element(2 * w + 1) << 16;
 }
 
-// Column blocks of B lie with k outermost, so that the sums of a block are one vector.
+// Sums of four rows and eight columns stay in registers. Rows beyond the last repeat it.
 std::vector<uint32_t> bf16_product(const MicroMemory::Content& a, const MicroMemory::Content& b,
                                    uint64_t rows, uint64_t columns, uint64_t depth) {
   const std::vector<float> left = matrix(a, rows * depth), right = matrix(b, columns * depth);
   std::vector<uint16_t> product(rows * columns + 1);
-  std::vector<Sums> block(depth);
-  for (uint64_t first = 0; first < columns; first += kBlock) {
-    const size_t width = std::min<uint64_t>(kBlock, columns - first);
-    for (uint64_t k = 0; k < depth; ++k) {
-      block[k] = Sums{};
-      for (size_t c = 0; c < width; ++c) block[k][c] = right[(first + c) * depth + k];
-    }
-    for (uint64_t row = 0; row < rows; ++row) {
-      Sums sum{};
-      for (uint64_t k = 0; k < depth; ++k) sum += left[row * depth + k] * block[k];
-      for (size_t c = 0; c < width; ++c) product[row * columns + first + c] = to_bf16(sum[c]);
+  for (uint64_t first = 0; first < columns; first += kColumns) {
+    const size_t width = std::min<uint64_t>(kColumns, columns - first);
+    const std::vector<Four> block = column_block(right, first, width, depth);
+    for (uint64_t row = 0; row < rows; row += kRows) {
+      const float* line[kRows];
+      for (size_t r = 0; r < kRows; ++r) line[r] = left.data() + std::min(row + r, rows - 1) * depth;
+      Four sum[kRows][2] = {};
+      for (uint64_t k = 0; k < depth; ++k) {
+        for (size_t r = 0; r < kRows; ++r) {
+          sum[r][0] += line[r][k] * block[2 * k];
+          sum[r][1] += line[r][k] * block[2 * k + 1];
+        }
+      }
+      for (size_t r = 0; r < kRows && row + r < rows; ++r)
+        for (size_t c = 0; c < width; ++c)
+          product[(row + r) * columns + first + c] = to_bf16(sum[r][c / 4][c % 4]);
     }
   }
   std::vector<uint32_t> words((rows * columns + 1) / 2);

@@ -66,7 +66,7 @@ std::vector<Figure> micro_figures(const MicroOutput& output) {
     ++timed;
   }
   std::vector<Figure> figures;
-  figures.push_back({"kernel_us", output.duration.us(), "us"});
+  if (output.duration.value > 0) figures.push_back({"kernel_us", output.duration.us(), "us"});
   if (timed == 0 || slowest == 0) return figures;
   const double per_clk = bytes / slowest;
   figures.push_back({"clk_per_access", per_access / static_cast<double>(timed), "clk"});

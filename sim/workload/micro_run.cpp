@@ -200,10 +200,10 @@ class MicroRun final : public MicroInstance {
       uint64_t otherwise;
       uint32_t* out;
     };
-    for (const Entry& entry : {Entry{"ctas", 1, &grid_.x}, Entry{"ctas_y", 1, &grid_.y},
-                               Entry{"ctas_z", 1, &grid_.z}, Entry{"threads", 1, &block_.x},
-                               Entry{"threads_y", 1, &block_.y}, Entry{"cluster", 1, &cluster_size_},
-                               Entry{"registers", 0, &registers_}, Entry{"shared", 0, &shared_}})
+    for (const Entry& entry :
+         {Entry{"ctas", 1, &grid_.x}, Entry{"ctas_y", 1, &grid_.y}, Entry{"ctas_z", 1, &grid_.z},
+          Entry{"threads", 1, &block_.x}, Entry{"threads_y", 1, &block_.y},
+          Entry{"cluster", 1, &cluster_size_}, Entry{"shared", 0, &shared_}})
       if (auto done = read(entry.name, entry.otherwise, *entry.out); !done) return done;
     return {};
   }
@@ -245,7 +245,6 @@ class MicroRun final : public MicroInstance {
     config.kernel = scenario_.entry;
     config.grid = grid_;
     config.block = block_;
-    config.registers_per_thread = registers_;
     config.cluster = cluster_size_;
     config.dynamic_shared_bytes = shared_;
     config.role = place_.role.empty() ? scenario_.entry : place_.role;
@@ -335,7 +334,7 @@ class MicroRun final : public MicroInstance {
   Cluster& cluster_;
   std::shared_ptr<const ptx::Program> program_;
   const MicroPlace place_;
-  uint32_t module_ = 0, cluster_size_ = 1, registers_ = 0, shared_ = 0;
+  uint32_t module_ = 0, cluster_size_ = 1, shared_ = 0;
   Dim3 grid_, block_;
   std::vector<MicroMemory> memory_;
   std::vector<DeviceAddress> addresses_;  ///< of memory_

@@ -65,6 +65,12 @@ Expected<LoadedProgram> load_on(Cluster& cluster, const Scenario& scenario, cons
                                 std::string_view main_entry) {
   auto program = ptx::load_program({path});
   if (!program) return program.error();
+  if (!scenario.cache_hints.empty() && program->find_entry(main_entry) != UINT32_MAX) {
+    const auto rules = ptx::parse_hint_rules(scenario.cache_hints);
+    if (!rules) return rules.error();
+    program = ptx::load_program({path}, *rules);
+    if (!program) return program.error();
+  }
   if (const auto taken = take_register_counts(*program, scenario, main_entry); !taken) return taken.error();
   LoadedProgram loaded{.program = std::make_shared<const ptx::Program>(*std::move(program))};
   const auto module = cluster.load(loaded.program);

@@ -26,7 +26,8 @@ struct LoadedProgram {
   uint32_t module = 0;
 };
 /// One PTX file on all GPUs of the cluster. Its kernels take the registers that the scenario states: by its
-/// log of ptxas, and for `main_entry`, if the file has it, by number. Errors: what the front end refuses, a
+/// log of ptxas, and for `main_entry`, if the file has it, by number; a file that has it is loaded with the
+/// scenario's cache hints. Errors: what the front end refuses, a
 /// log that cannot be read or that lacks `main_entry`.
 Expected<LoadedProgram> load_on(Cluster& cluster, const Scenario& scenario, const std::string& path,
                                 std::string_view main_entry);

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "models/machines/toml_file.hpp"
+#include "ptx_frontend/check/hint_rewrite.hpp"
 #include "sim/workload/ring_broadcast.hpp"
 #include "sim/workload/scenario_keys.hpp"
 #include "support/data_path.hpp"
@@ -174,6 +175,8 @@ Expected<void> validate(const Scenario& s) {
   if (s.registers > kMaxRegisters)
     return refuse(s, "'registers' is " + std::to_string(s.registers) + ", expected at most " +
                          std::to_string(kMaxRegisters) + " per thread");
+  if (const auto rules = ptx::parse_hint_rules(s.cache_hints); !rules)
+    return refuse(s, "'cache_hints': " + rules.error().message, rules.error().hint);
   if (s.kernel == KernelFamily::micro) return validate_micro(s);
   if (s.kernel == KernelFamily::ring_broadcast) return validate_ring_broadcast(s);
   if (s.kernel == KernelFamily::co_run) return validate_co_run(s);

@@ -188,6 +188,8 @@ constexpr std::array kTable = {
                               "per thread of the main kernel; 0: by log or estimate", kSingle),
     key<&Scenario::ptxas_log>("ptxas_log", "", "file with the output of ptxas -v, for the kernels' registers",
                               kSingle),
+    key<&Scenario::cache_hints>("cache_hints", "", "other cache hints of the main kernel's loads and stores",
+                                kSingle),
     key<&Scenario::notify_ptx>("notify_ptx", "", "file with the cached notify kernel, in place of ours"),
     key<&Scenario::notify_entry>("notify_entry", "", "name of the cached notify kernel in it"),
     key<&Scenario::baseline>(

@@ -25,7 +25,7 @@ UNITS = {
     "rdma_logical_bandwidth": {"GB/s"},
     "bus_bandwidth": {"GB/s"},
     "slowdown": {"ratio"},
-    "microbenchmark": {"clk", "B/clk", "B/clk/SM", "GB/s", "TB/s", "MHz", "SM", "MB", "ratio"},
+    "microbenchmark": {"clk", "B/clk", "B/clk/SM", "GB/s", "TB/s", "TFLOP/s", "MHz", "SM", "MB", "ratio"},
 }
 
 # Distinct ranks that a token of top-k of E experts reaches on 8 ranks with uniform routing: used for the cost only.
@@ -273,6 +273,12 @@ MICRO_SCENARIOS = {
     "dsm_ring_copy_throughput_cluster_size_2": ("micro_cluster_ring", "values.cluster=2;values.ctas=114", 3),
     "dsm_ring_copy_throughput_cluster_size_4": ("micro_cluster_ring", "values.cluster=4;values.ctas=100", 3),
     "tma_extra_latency_over_regular_access": ("micro_bulk_latency", "", 0.1),
+    "wgmma_fp16_m64n256k16_latency": ("micro_wgmma", "values.ctas=1", 0.1),
+    "wgmma_fp16_throughput_zero_inputs":
+        ("micro_wgmma", "figure=tflop_per_s;values.ctas=114;values.warpgroups=2;values.count=256;machine.sm.clock_hz=1.62 GHz", 5),
+    "wgmma_fp8_throughput_zero_inputs":
+        ("micro_wgmma", "figure=tflop_per_s;entry=wgmma_chain_e4m3;values.depth=32;values.ctas=114;values.warpgroups=2;"
+         "values.count=256;machine.sm.clock_hz=1.62 GHz", 5),
     "memcpy_d2d_131072_bytes_bandwidth":
         ("micro_memcpy", "values.threads=64;values.share=1024;values.unroll=1", 0.2),
     "memcpy_d2d_4194304_bytes_bandwidth": ("micro_memcpy", "", 0.5),
@@ -284,9 +290,9 @@ MICRO_CONTRADICTORY = {"l2_hit_latency_average", "global_memory_latency", "l2_th
 
 
 def microbench(r):
-    if r["gpu"] in OTHER_GENERATIONS or r["unit"] == "TFLOP/s" or "_mma_" in r["quantity"] or \
-            r["quantity"].startswith(("mma", "wgmma")):
-        return []  # other generations; tensor cores are not modelled
+    tensor = r["unit"] == "TFLOP/s" or "_mma_" in r["quantity"] or r["quantity"].startswith(("mma", "wgmma"))
+    if r["gpu"] in OTHER_GENERATIONS or (tensor and r["quantity"] not in MICRO_SCENARIOS):
+        return []  # other generations; products that no kernel of ours makes
     gpu = "V100/A100/H100" if r["gpu"].startswith(("V100/", "unstated (V100/")) else short_gpu(r["gpu"])
     prefix = gpu.lower().replace(" ", "-").replace("/", "-")
     machine = {"H800 PCIe": "h800-pcie", "H800": "h800-node"}.get(gpu, "")

@@ -129,8 +129,8 @@ TEST_CASE("check: atomics, extended precision, votes", "[contract]") {
 }
 
 TEST_CASE("check: what execution does not know yet is checked and marked", "[contract]") {
-  for (const char* text : {"movmatrix.sync.aligned.m8n8.trans.b16 %r1, %r2;", "multimem.red.release.sys.global.add.u32 [%d1], %r1;",
-                           "ldmatrix.sync.aligned.m8n8.x2.shared::cta.b16 {%r1, %r2}, [sm];"}) {
+  for (const char* text : {"movmatrix.sync.aligned.m8n8.trans.b16 %r1, %r2;",
+                           "multimem.red.release.sys.global.add.u32 [%d1], %r1;"}) {
     INFO(text);
     const Instruction i = check_instruction(text);
     CHECK(i.opcode != Opcode::invalid);

@@ -329,6 +329,58 @@ OUT:
   }
 }
 
+TEST_CASE("tensor maps: changed in shared memory, published, and used", "[sim]") {
+  // A map of 8 x 4 words of 128-byte rows is made one of 16 words, 96 bytes apart, from another address.
+  const std::string body = R"(
+  .shared .align 128 .b8 map[128]; .shared .align 128 .b8 box[256]; .shared .align 8 .b64 done;
+  mul.wide.u32 %rd5, %r0, 4; add.u64 %rd6, %rd1, %rd5; ld.global.u32 %r1, [%rd6];
+  mov.u32 %r2, map; shl.b32 %r3, %r0, 2; add.u32 %r3, %r3, %r2; st.shared.u32 [%r3], %r1;
+  bar.sync 0;
+  setp.ne.u32 %p1, %r0, 0; @%p1 bra PUBLISH;
+  tensormap.replace.tile.global_address.shared::cta.b1024.b64 [map], %rd2;
+  tensormap.replace.tile.rank.shared::cta.b1024.b32 [map], 0;
+  tensormap.replace.tile.box_dim.shared::cta.b1024.b32 [map], 0, 16;
+  mov.u32 %r4, 40;
+  tensormap.replace.tile.global_dim.shared::cta.b1024.b32 [map], 0, %r4;
+  tensormap.replace.tile.elemtype.shared::cta.b1024.b32 [map], 2;
+  tensormap.replace.tile.swizzle_mode.shared::cta.b1024.b32 [map], 0;
+  tensormap.replace.tile.fill_mode.shared::cta.b1024.b32 [map], 0;
+  tensormap.replace.tile.element_stride.shared::cta.b1024.b32 [map], 0, 1;
+PUBLISH:
+  tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [%rd3], [map], 128;
+  fence.proxy.tensormap::generic.acquire.gpu [%rd3], 128;
+  @%p1 bra WAIT;
+  mbarrier.init.shared::cta.b64 [done], 1; mbarrier.arrive.expect_tx.shared::cta.b64 _, [done], 64;
+  mov.u32 %r5, 30;
+  cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes [box], [%rd3, {%r5}], [done];
+WAIT:
+  bar.sync 0;
+POLL:
+  mbarrier.try_wait.parity.shared::cta.b64 %p2, [done], 0; @!%p2 bra POLL;
+  mov.u32 %r6, box; shl.b32 %r7, %r0, 2; add.u32 %r7, %r7, %r6; ld.shared.u32 %r8, [%r7];
+  add.u64 %rd7, %rd0, %rd5; setp.lt.u32 %p3, %r0, 16; @%p3 st.global.u32 [%rd7], %r8;
+  )";
+  Bench bench(entry("k", 4, body));
+  const DeviceAddress out = bench.allocate(64), from = bench.allocate(128), data = bench.allocate(1024),
+                      published = bench.allocate(128);
+  TensorMapFields fields{.type = TensorType::f32, .rank = 2, .address = 0};
+  fields.dims = {32, 16};
+  fields.strides = {0, 128};
+  fields.box = {8, 4};
+  fields.fill = TensorFill::nan;
+  const auto encoded = encode_tensor_map(fields);
+  REQUIRE(encoded);
+  bench.write(from, std::vector<uint8_t>(encoded->bytes.begin(), encoded->bytes.end()));
+  std::vector<uint32_t> words(256);
+  for (uint32_t i = 0; i < words.size(); ++i) words[i] = 1000 + i;
+  bench.write(data, words);
+  bench.launch("k", {out, from, data, published});
+  bench.run();
+  std::vector<uint32_t> expected(16, 0);
+  for (uint32_t i = 0; i < 10; ++i) expected[i] = 1030 + i;  // 40 elements, then zeros
+  CHECK(bench.read<uint32_t>(out, 16) == expected);
+}
+
 TEST_CASE("tensor copy: prefetch brings the box into L2", "[sim]") {
   const std::string body =
       "mov.u32 %r10, 0; mov.u32 %r11, 4;\ncp.async.bulk.prefetch.tensor.2d.L2.global.tile [%rd1, {%r10, "

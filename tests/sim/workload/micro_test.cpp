@@ -158,6 +158,7 @@ TEST_CASE("micro: figures are what arithmetic says") {
   CHECK(figures["inner_gb_per_s"] == Approx(8));
   CHECK(figures["gb_per_s"] == Approx(4));
   CHECK(figures["tflop_per_s"] == Approx(3));
+  CHECK(figures["kernel_us"] == Approx(2));
   CHECK(figures["mean_clk"] == Approx(300));
   CHECK(figures["near_clk"] == Approx(200));
   CHECK(figures["far_clk"] == Approx(400));
