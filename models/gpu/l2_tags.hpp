@@ -32,6 +32,9 @@ class L2Tags {
   /// `sets` sets of `ways` (at most 16) lines, all invalid.
   L2Tags(uint32_t sets, uint32_t ways);
 
+  [[nodiscard]] uint32_t sets() const { return static_cast<uint32_t>(sets_.size()); }
+  [[nodiscard]] uint32_t ways() const { return ways_; }
+
   /// Brings the line in if needed, marks `sectors` valid (and dirty if `write`) and the line most recently
   /// used. `L2Priority::unchanged` leaves the class of a present line alone and brings a missing one in as
   /// normal.

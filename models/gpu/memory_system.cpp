@@ -81,8 +81,7 @@ struct GpuMemorySystem::Implementation {
   }
 
   void isolate(uint32_t owners, const SharedResources& resources) {
-    own_tags = resources.l2_capacity ? std::make_unique<L2Tags>(tags) : nullptr;
-    if (own_tags) own_tags->invalidate_all();
+    own_tags = resources.l2_capacity ? std::make_unique<L2Tags>(tags.sets(), tags.ways()) : nullptr;
     own_slices.assign(slices.size(), {});
     own_link_towards = {};
     own_hbm = resources.hbm
