@@ -18,8 +18,8 @@ using Kind = MicroChecksum::Kind;
 
 constexpr std::array<std::string_view, 4> kTables = {"values", "buffers", "launches", "checksum"};
 /// Values that every launch has, stated or not.
-constexpr std::array<std::string_view, 7> kShape = {"ctas",      "ctas_y",  "ctas_z", "threads",
-                                                    "threads_y", "cluster", "shared"};
+constexpr std::array<std::string_view, 8> kShape = {"ctas",      "ctas_y",    "ctas_z",  "threads",
+                                                    "threads_y", "threads_z", "cluster", "shared"};
 constexpr std::array<std::string_view, 6> kFills = {"zero",     "index",         "chase",
                                                     "counters", "bf16_integers", "bf16_product"};
 constexpr std::array<std::string_view, 5> kKinds = {"chase", "words", "tickets", "rounds", "value"};

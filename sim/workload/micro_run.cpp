@@ -202,7 +202,7 @@ class MicroRun final : public MicroInstance {
     };
     for (const Entry& entry :
          {Entry{"ctas", 1, &grid_.x}, Entry{"ctas_y", 1, &grid_.y}, Entry{"ctas_z", 1, &grid_.z},
-          Entry{"threads", 1, &block_.x}, Entry{"threads_y", 1, &block_.y},
+          Entry{"threads", 1, &block_.x}, Entry{"threads_y", 1, &block_.y}, Entry{"threads_z", 1, &block_.z},
           Entry{"cluster", 1, &cluster_size_}, Entry{"shared", 0, &shared_}})
       if (auto done = read(entry.name, entry.otherwise, *entry.out); !done) return done;
     return {};
