@@ -4,7 +4,6 @@
 #include <array>
 #include <memory>
 
-#include "ptx_frontend/frontend.hpp"
 #include "ptx_frontend/isa/modifier_field.hpp"
 
 namespace ptxwire::ptx {

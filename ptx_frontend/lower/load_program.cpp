@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ptx_frontend/check/hint_rewrite.hpp"
 #include "ptx_frontend/frontend.hpp"
 
 namespace ptxwire::ptx {

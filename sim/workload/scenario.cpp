@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "models/machines/toml_file.hpp"
-#include "ptx_frontend/check/hint_rewrite.hpp"
+#include "ptx_frontend/frontend.hpp"
 #include "sim/workload/ring_broadcast.hpp"
 #include "sim/workload/scenario_keys.hpp"
 #include "support/data_path.hpp"

@@ -77,7 +77,7 @@ struct Scenario {
   uint32_t registers = 0;  ///< per thread of the main kernel, which decides occupancy; 0: as ptxas_log says
   std::string
       ptxas_log;  ///< text of `ptxas -v` with the registers of all kernels; empty: estimated from the PTX
-  /// Other cache hints for its loads and stores: "ld.v4: L1::no_allocate; st.v4:" (check/hint_rewrite.hpp).
+  /// Other cache hints for its loads and stores: "ld.v4: L1::no_allocate; st.v4:" (ptx::parse_hint_rules).
   std::string cache_hints;
   std::string notify_ptx;
   std::string notify_entry;
