@@ -50,7 +50,7 @@ const std::array<MetricUnits, 6>& metric_table() {
       {"rdma_logical_bandwidth", {"GB/s"}},
       {"bus_bandwidth", {"GB/s"}},
       {"slowdown", {"ratio"}},
-      {"microbenchmark", {"clk", "B/clk", "B/clk/SM", "GB/s", "TB/s", "MHz", "SM", "MB", "ratio"}},
+      {"microbenchmark", {"clk", "B/clk", "B/clk/SM", "GB/s", "TB/s", "TFLOP/s", "MHz", "SM", "MB", "ratio"}},
   }};
   return table;
 }

@@ -463,3 +463,25 @@ TEST_CASE("tensor copy: what it cannot do is said", "[sim][errors]") {
             2, [](TensorMapFields& f) { f.type = TensorType::f32; }, true, "xor")
             .find("does not take elements of the type") != std::string::npos);
 }
+
+TEST_CASE("tensor copy, wgmma: forms that are not executed are refused by name", "[sim][errors]") {
+  const std::vector<std::pair<std::string, std::string>> forms = {
+      {"cp.async.bulk.tensor.3d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [%r1], "
+       "[%rd0, {%r1, %r1, %r1}], [%r1], {%h1};",
+       "im2col"},
+      {"wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16 {%f1, %f2, %f3, %f4}, %rd0, %rd0, %r1, 0, %p1, "
+       "1, 1, "
+       "0, 0;",
+       "wgmma.mma_async.sp"},
+      {"mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%fd1, %fd2}, {%fd1}, {%fd1}, {%fd1, %fd2};",
+       "mma.sync"},
+  };
+  for (const auto& [form, name] : forms) {
+    Bench bench(entry("k", 1, "mov.u32 %r1, 0; mov.b16 %h1, 0;\n" + form + "\n"));
+    bench.launch("k", {0}, {.block = {128, 1, 1}});
+    const std::string error = bench.run_error();
+    CAPTURE(error);
+    CHECK(error.find(name) != std::string::npos);
+    CHECK(error.find("is not executed by this version") != std::string::npos);
+  }
+}
