@@ -245,7 +245,9 @@ bool set_modifier(Modifiers& m, ModifierField field, std::string_view word) {
     return type != Type::none;
   }
   if (field == F::prefetch) {
-    m.l2_prefetch_bytes = word == "L2::64B" ? 64 : word == "L2::128B" ? 128 : 256;
+    const int bytes = word == "L2::64B" ? 64 : word == "L2::128B" ? 128 : word == "L2::256B" ? 256 : 0;
+    if (bytes == 0) return false;
+    m.l2_prefetch_bytes = static_cast<uint16_t>(bytes);
     return true;
   }
   const WordValue* row = find_word(field, word);
