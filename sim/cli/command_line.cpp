@@ -18,13 +18,14 @@ constexpr std::string_view kAbout =
     "Simulates PTX communication kernels on modelled GPU nodes: runs the kernels' own PTX, checks what\n"
     "they compute, and predicts how long they take and what bounds them.";
 constexpr std::string_view kFooter =
-    "Exit codes: 0 done; 1 a wrong result (run), a row beyond its threshold (check), errors in PTX\n"
+    "Exit codes: 0 done; 1 a wrong result (run, measure), a row beyond its threshold (check), errors in PTX\n"
     "(lint); 2 bad input; 130 stopped.\n"
     "Results of check and predict are kept in ${PTXWIRE_CACHE:-.cache}/results.sqlite and not computed\n"
     "twice.";
 
-constexpr std::array<std::string_view, 8> kLaterCommands = {"tune",    "sweep",    "calibrate", "diff",
-                                                            "measure", "annotate", "report",    "topology"};
+constexpr std::array<std::string_view, 7> kLaterCommands = {"tune",     "sweep",  "calibrate", "diff",
+                                                            "annotate", "report", "topology"};
+constexpr uint32_t kMostRepeats = 100000, kMostDevices = 1023;
 struct LaterOption {
   std::string_view command, option;
 };
@@ -74,6 +75,7 @@ class Parser {
     add_check();
     add_run();
     add_predict();
+    add_measure();
     add_lint();
     add_machine();
     add_isa();
@@ -173,6 +175,36 @@ class Parser {
   static void add_cache(CLI::App* command, bool& cache) {
     command->add_flag_callback(
         "--no-cache", [&cache] { cache = false; }, "Simulate everything anew and keep nothing");
+  }
+
+  void add_measure() {
+    CLI::App* command =
+        app_.add_subcommand("measure", "Run a scenario on this machine's NVIDIA GPU, write rows for check");
+    command->add_option("scenario", measure_.scenario, "Scenario file, or a name in traces/scenarios")
+        ->required()
+        ->check(refuse_empty)
+        ->type_name("SCENARIO");
+    command->add_option("-o,--output", measure_.output, "File for the rows (traces/measurements/README.md)")
+        ->required()
+        ->check(refuse_empty)
+        ->type_name("ROWS.csv");
+    command->add_option("--machine", measure_.machine, "Machine file that describes the GPU, for the rows")
+        ->check(refuse_empty)
+        ->type_name("MACHINE");
+    add_settings(command, "--set", measure_.settings, "Change a setting of the scenario; may be repeated");
+    command->add_option("--repeat", measure_.repeats, "Calls that count, after one that does not (20)")
+        ->check(CLI::Range(1U, kMostRepeats))
+        ->type_name("N");
+    command->add_option("--device", measure_.device, "First GPU, as the driver numbers them (0)")
+        ->check(CLI::Range(0U, kMostDevices))
+        ->type_name("I");
+    command->add_option("--role", measure_.role, "What the rows may be used for: fit, test or report")
+        ->check(CLI::IsMember({"fit", "test", "report"}))
+        ->type_name("ROLE");
+    command->add_flag_callback(
+        "--no-check", [this] { measure_.check_results = false; },
+        "Do not compare what the kernels compute with the expectation");
+    command->add_flag("--progress", progress_, "Show progress although standard error is no terminal");
   }
 
   void add_lint() {
@@ -281,6 +313,8 @@ class Parser {
       invocation.command = predict_;
     } else if (command == "check") {
       invocation.command = check_;
+    } else if (command == "measure") {
+      invocation.command = measure_;
     } else if (command == "machine") {
       invocation.command = machine_;
     } else {
@@ -294,6 +328,7 @@ class Parser {
   RunCommand run_;
   PredictCommand predict_;
   CheckCommand check_;
+  MeasureCommand measure_;
   MachineCommand machine_;
   IsaCommand isa_;
   std::string format_ = "text", ranks_, max_time_, ptxas_log_;

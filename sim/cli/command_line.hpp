@@ -47,6 +47,15 @@ struct CheckCommand {
   bool cache = true;
 };
 
+struct MeasureCommand {
+  std::string scenario, machine;
+  std::vector<std::string> settings;
+  std::string output;  ///< path of the rows
+  std::string role = "report";
+  uint32_t repeats = 20, device = 0;
+  bool check_results = true;
+};
+
 struct MachineCommand {
   std::string machine;
 };
@@ -61,7 +70,8 @@ struct TextCommand {
 };
 
 struct Invocation {
-  std::variant<TextCommand, LintCommand, RunCommand, PredictCommand, CheckCommand, MachineCommand, IsaCommand>
+  std::variant<TextCommand, LintCommand, RunCommand, PredictCommand, CheckCommand, MeasureCommand,
+               MachineCommand, IsaCommand>
       command;
   bool progress = false;  ///< show progress even where standard error is no terminal
 };

@@ -83,4 +83,14 @@ Expected<std::vector<CsvRecord>> parse_csv(std::string_view text, const std::str
   return CsvReader(text, path).read();
 }
 
+std::string csv_field(std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"') quoted += '"';
+    quoted += c;
+  }
+  return quoted + '"';
+}
+
 }  // namespace ptxwire::sim

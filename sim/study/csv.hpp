@@ -19,4 +19,7 @@ struct CsvRecord {
 /// closing quote, a record with another number of fields than the first.
 Expected<std::vector<CsvRecord>> parse_csv(std::string_view text, const std::string& path);
 
+/// A field as it stands in a record: quoted where it holds a comma, a quote or a line break.
+std::string csv_field(std::string_view text);
+
 }  // namespace ptxwire::sim

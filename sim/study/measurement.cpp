@@ -85,19 +85,6 @@ std::optional<Role> role_of(std::string_view word) {
   return std::nullopt;
 }
 
-/// Why this unit may not stand with this metric, or nothing.
-std::optional<Error> check_unit(const std::string& metric, const std::string& unit) {
-  std::vector<std::string_view> metrics;
-  for (const MetricUnits& known : metric_table()) {
-    metrics.push_back(known.metric);
-    if (metric != known.metric) continue;
-    if (std::find(known.units.begin(), known.units.end(), unit) != known.units.end()) return std::nullopt;
-    return Error{.message = fmt::format("unknown unit '{}' of metric '{}', expected {}", unit, metric,
-                                        quoted_list(known.units))};
-  }
-  return Error{.message = "unknown metric '" + metric + "', expected one of " + quoted_list(metrics)};
-}
-
 Expected<Measurement> measurement_of(const std::vector<std::string>& fields) {
   Measurement row{.id = fields[kId],
                   .source_id = fields[kSource],
@@ -114,7 +101,7 @@ Expected<Measurement> measurement_of(const std::vector<std::string>& fields) {
       return Error{.message = "column '" + std::string(kColumnNames[column]) + "' is empty"};
     }
   }
-  if (std::optional<Error> wrong = check_unit(row.metric, row.unit)) return *wrong;
+  if (const Expected<void> fits = check_unit(row.metric, row.unit); !fits) return fits.error();
   const std::optional<double> value = number(fields[kValue]);
   if (!value) return Error{.message = "column 'value' holds '" + fields[kValue] + "', expected a number"};
   row.value = *value;
@@ -174,6 +161,18 @@ Expected<std::vector<Measurement>> parse_file(std::string_view text, const std::
 
 }  // namespace
 
+Expected<void> check_unit(const std::string& metric, const std::string& unit) {
+  std::vector<std::string_view> metrics;
+  for (const MetricUnits& known : metric_table()) {
+    metrics.push_back(known.metric);
+    if (metric != known.metric) continue;
+    if (std::find(known.units.begin(), known.units.end(), unit) != known.units.end()) return {};
+    return Error{.message = fmt::format("unknown unit '{}' of metric '{}', expected {}", unit, metric,
+                                        quoted_list(known.units))};
+  }
+  return Error{.message = "unknown metric '" + metric + "', expected one of " + quoted_list(metrics)};
+}
+
 std::string_view role_name(Role role) {
   switch (role) {
     case Role::fit:
@@ -189,6 +188,25 @@ std::string_view role_name(Role role) {
 Expected<std::vector<Measurement>> parse_measurements(std::string_view text, const std::string& path) {
   std::map<std::string, std::string> where;
   return parse_file(text, path, where);
+}
+
+std::string measurements_text(const std::vector<Measurement>& rows) {
+  const auto line_of = [](const std::array<std::string, kColumns>& fields) {
+    std::string line;
+    for (const std::string& field : fields) line += (line.empty() ? "" : ",") + csv_field(field);
+    return line + '\n';
+  };
+  std::array<std::string, kColumns> header;
+  std::copy(kColumnNames.begin(), kColumnNames.end(), header.begin());
+  std::string text = line_of(header);
+  for (const Measurement& row : rows) {
+    std::string settings;
+    for (const std::string& setting : row.settings) settings += (settings.empty() ? "" : ";") + setting;
+    text += line_of({row.id, row.source_id, row.group == row.id ? "" : row.group, row.family, row.gpu,
+                     row.machine, row.scenario, settings, row.metric, row.unit, fmt::format("{}", row.value),
+                     std::string(role_name(row.role)), row.cost_s ? fmt::format("{}", *row.cost_s) : ""});
+  }
+  return text;
 }
 
 Expected<std::vector<Measurement>> read_measurements(const std::string& folder) {

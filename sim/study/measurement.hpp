@@ -33,6 +33,13 @@ struct Measurement {
 /// a value that is no number, an id that occurs twice.
 Expected<std::vector<Measurement>> parse_measurements(std::string_view text, const std::string& path);
 
+/// Whether rows of this metric may be in this unit. Errors name what is accepted.
+Expected<void> check_unit(const std::string& metric, const std::string& unit);
+
+/// The text of a file with these rows, which parse_measurements() reads back; every value in the digits that
+/// tell it from its neighbours.
+std::string measurements_text(const std::vector<Measurement>& rows);
+
 /// Reads every *.csv of `folder` but sources.csv, in order of file name. Ids are unique over all files.
 Expected<std::vector<Measurement>> read_measurements(const std::string& folder);
 

@@ -14,23 +14,6 @@
 namespace ptxwire::sim {
 namespace {
 
-Expected<Scenario> scenario_of(const Job& job) {
-  Expected<std::string> path = find_scenario(job.scenario);
-  if (!path) return path.error();
-  Expected<Scenario> scenario = load_scenario(*path);
-  if (!scenario) return scenario;
-  if (!job.machine.empty()) scenario->machine = job.machine;
-  for (const std::string& setting : job.settings) {
-    if (Expected<void> applied = apply_override(*scenario, setting); !applied) {
-      Error error = applied.error();
-      error.path = "setting " + setting;
-      return error;
-    }
-  }
-  if (Expected<void> valid = validate(*scenario); !valid) return valid.error();
-  return scenario;
-}
-
 bool is_sampled(const Job& job, const Scenario& scenario) {
   return job.sampling == Sampling::on || (job.sampling == Sampling::if_possible && can_sample(scenario));
 }
@@ -102,6 +85,23 @@ Outcome outcome_of(const Job& job, const Scenario& scenario, const ScenarioResul
 }
 
 }  // namespace
+
+Expected<Scenario> scenario_of(const Job& job) {
+  Expected<std::string> path = find_scenario(job.scenario);
+  if (!path) return path.error();
+  Expected<Scenario> scenario = load_scenario(*path);
+  if (!scenario) return scenario;
+  if (!job.machine.empty()) scenario->machine = job.machine;
+  for (const std::string& setting : job.settings) {
+    if (Expected<void> applied = apply_override(*scenario, setting); !applied) {
+      Error error = applied.error();
+      error.path = "setting " + setting;
+      return error;
+    }
+  }
+  if (Expected<void> valid = validate(*scenario); !valid) return valid.error();
+  return scenario;
+}
 
 Expected<std::string> ScenarioRunner::fingerprint(const Job& job) {
   const Expected<Scenario> scenario = scenario_of(job);

@@ -4,8 +4,13 @@
 #include <string>
 
 #include "sim/study/runner.hpp"
+#include "sim/workload/scenario.hpp"
 
 namespace ptxwire::sim {
+
+/// The scenario of a job: its file, found by name or path, with machine and settings as the job has them;
+/// valid.
+Expected<Scenario> scenario_of(const Job& job);
 
 class ScenarioRunner final : public Runner {
  public:

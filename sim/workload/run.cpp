@@ -30,7 +30,9 @@ Expected<std::string> machine_path(const Scenario& scenario) {
                .hint = "names are the files of models/machines without .toml, such as h800-node"};
 }
 
-Expected<models::Machine> load_scenario_machine(const Scenario& scenario, const RunOptions& options) {
+}  // namespace
+
+Expected<models::Machine> scenario_machine(const Scenario& scenario) {
   const auto path = machine_path(scenario);
   if (!path) return path.error();
   auto machine = models::load_machine(*path);
@@ -46,9 +48,10 @@ Expected<models::Machine> load_scenario_machine(const Scenario& scenario, const 
       return error;
     }
   }
-  if (options.untimed) models::make_untimed(*machine);
   return machine;
 }
+
+namespace {
 
 double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -85,8 +88,9 @@ Expected<ScenarioResult> run_family(const Scenario& scenario, const models::Mach
 Expected<ScenarioResult> run_scenario(const Scenario& scenario, const RunOptions& options) {
   const auto begin = std::chrono::steady_clock::now();
   if (const auto valid = validate(scenario); !valid) return valid.error();
-  const auto machine = load_scenario_machine(scenario, options);
+  auto machine = scenario_machine(scenario);
   if (!machine) return machine.error();
+  if (options.untimed) models::make_untimed(*machine);
   auto result = run_family(scenario, *machine, options);
   if (result) result->wall_s = seconds_since(begin);
   return result;

@@ -77,6 +77,9 @@ struct RunOptions {
 /// refuse.
 Expected<ScenarioResult> run_scenario(const Scenario& scenario, const RunOptions& options = {});
 
+/// The machine of a scenario, its parameters changed as the scenario says.
+Expected<models::Machine> scenario_machine(const Scenario& scenario);
+
 /// Paths of all files that determine the result of a scenario (PTX, machine file with its bases and
 /// topology), for caches.
 Expected<std::vector<std::string>> scenario_inputs(const Scenario& scenario);

@@ -20,7 +20,7 @@ LOWER = LINK + ["ptx_frontend/lower"]
 BASE = SUPPORT + ["models/base"]
 MACHINES = BASE + ["models/machines"]
 MODELS = MACHINES + ["models/gpu", "models/fabric", "models/host"]
-SIM_LAYERS = ["engine", "memory", "exec", "nic", "cluster", "workload", "study", "report", "cli"]
+SIM_LAYERS = ["engine", "memory", "exec", "nic", "cluster", "workload", "study", "measure", "report", "cli"]
 
 ALLOWED = {
     "support": SUPPORT,

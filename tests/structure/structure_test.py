@@ -34,6 +34,7 @@ class Arrows(unittest.TestCase):
             ("sim/exec/a.cpp", "ptx_frontend/program.hpp"),
             ("sim/cluster/a.cpp", "models/fabric/link.hpp"),
             ("sim/cli/a.cpp", "sim/study/a.hpp"),
+            ("sim/measure/a.cpp", "sim/study/a.hpp"),
             ("sim/exec/lanes/a.cpp", "sim/exec/a.hpp"),
         ]:
             self.assert_arrow(source, target, True)
@@ -51,6 +52,7 @@ class Arrows(unittest.TestCase):
             ("sim/memory/a.cpp", "sim/exec/a.hpp"),
             ("sim/cluster/a.hpp", "sim/workload/a.hpp"),
             ("sim/study/a.cpp", "sim/report/a.hpp"),
+            ("sim/study/a.cpp", "sim/measure/a.hpp"),
             ("sim/exec/lanes/a.cpp", "sim/cluster/a.hpp"),
         ]:
             self.assert_arrow(source, target, False)
