@@ -2,7 +2,7 @@
 // nothing.
 #include <catch2/catch.hpp>
 
-#include "driver.hpp"
+#include "tests/models/driver.hpp"
 
 using namespace ptxwire::models;
 using namespace ptxwire::models::test;
