@@ -1,5 +1,7 @@
 #include "sim/report/predict_report.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -93,7 +95,7 @@ void compare_evictions(Comparison& comparison, const MemoryAccount& base, const 
   if (pairs.empty()) return;
   comparison.heading("L2 lines taken on all GPUs");
   for (const auto& [evictor, victim] : pairs)
-    comparison.count("  " + evictor + " of " + victim, base.evicted(evictor, victim),
+    comparison.count(fmt::format("  {} of {}", evictor, victim), base.evicted(evictor, victim),
                      changed.evicted(evictor, victim));
 }
 
