@@ -1,7 +1,8 @@
 #include "ptx_frontend/lower/static_facts.hpp"
 
 #include <algorithm>
-#include <array>
+#include <set>
+#include <utility>
 
 #include "ptx_frontend/lower/folding.hpp"
 
@@ -285,22 +286,44 @@ void annotate_static_facts(VirtualCode& code) {
   fold_instructions(code);
 }
 
+namespace {
+
+/// Instructions out of line for operands that an IEEE division or root in line does not treat (subnormal
+/// ones), there once for all ops of the kind; as ptxas 13 has them.
+uint32_t slow_path_size(const Op& op) {
+  if (op.latency != LatencyClass::division) return 0;
+  const bool is_double = op.modifiers.type == Type::f64;
+  if (!is_double && op.modifiers.type != Type::f32) return 0;
+  switch (op.opcode) {
+    case Opcode::div:
+      return is_double ? 90 : 102;
+    case Opcode::rcp:
+      return 53;
+    case Opcode::sqrt:
+      return is_double ? 45 : 26;
+    default:
+      return 0;
+  }
+}
+
+}  // namespace
+
 uint32_t estimate_code_size(const VirtualCode& code, uint32_t beyond_slots) {
   // The stack pointer and the memory descriptor come from the constant bank; a branch to itself ends the
   // code.
   constexpr uint32_t kFrame = 3;
   constexpr uint32_t kCallOfDivision = 5;
   uint32_t size = kFrame + beyond_slots;
-  std::array<bool, 4> has_subroutine{};
+  std::set<std::pair<Opcode, Type>> out_of_line;
   for (const Op& op : code.ops) {
     size += op.issue_slots;
+    const std::pair<Opcode, Type> kind{op.opcode, op.modifiers.type};
+    if (const uint32_t slow = slow_path_size(op); slow != 0 && out_of_line.insert(kind).second) size += slow;
     const bool integer_division =
         op.latency == LatencyClass::division && is_wide(op.modifiers.type) && !is_float(op.modifiers.type);
     if (!integer_division) continue;
-    const size_t kind = (op.opcode == Opcode::div ? 2 : 0) + (is_unsigned_integer(op.modifiers.type) ? 1 : 0);
     size += kCallOfDivision;
-    if (has_subroutine[kind]) size -= op.issue_slots;
-    has_subroutine[kind] = true;
+    if (!out_of_line.insert(kind).second) size -= op.issue_slots;
   }
   return size;
 }

@@ -18,8 +18,8 @@ constexpr std::string_view kAbout =
     "Simulates PTX communication kernels on modelled GPU nodes: runs the kernels' own PTX, checks what\n"
     "they compute, and predicts how long they take and what bounds them.";
 constexpr std::string_view kFooter =
-    "Exit codes: 0 done; 1 a wrong result (run, measure), a row beyond its threshold (check), errors in PTX\n"
-    "(lint); 2 bad input; 130 stopped.\n"
+    "Exit codes: 0 done; 1 a wrong result (run, measure), a row beyond its threshold (check), errors\n"
+    "in PTX (lint); 2 bad input, no GPU (measure); 130 stopped.\n"
     "Results of check and predict are kept in ${PTXWIRE_CACHE:-.cache}/results.sqlite and not computed\n"
     "twice.";
 
