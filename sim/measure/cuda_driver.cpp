@@ -41,7 +41,7 @@ Expected<void> CudaDriver::load(void* library, const std::string& path) {
   find(f.cuInit, "cuInit");
   find(f.cuDriverGetVersion, "cuDriverGetVersion");
   if (missing.empty()) {
-    if (const auto read = check(f.cuDriverGetVersion(&version_), "cuDriverGetVersion"); !read) return read;
+    if (auto read = check(f.cuDriverGetVersion(&version_), "cuDriverGetVersion"); !read) return read;
     if (version_ < kOldestVersion)
       return Error{.message = "the driver supports CUDA " + version_text(version_) + ", at least " +
                               version_text(kOldestVersion) + " is needed",
@@ -83,8 +83,8 @@ Expected<void> CudaDriver::load(void* library, const std::string& path) {
 }
 
 Expected<void> CudaDriver::initialise() {
-  if (const auto done = check(functions_.cuInit(0), "cuInit"); !done) return done;
-  if (const auto done = check(functions_.cuDeviceGetCount(&devices_), "cuDeviceGetCount"); !done) return done;
+  if (auto done = check(functions_.cuInit(0), "cuInit"); !done) return done;
+  if (auto done = check(functions_.cuDeviceGetCount(&devices_), "cuDeviceGetCount"); !done) return done;
   if (devices_ > 0) return {};
   return Error{.message = "the CUDA driver sees no GPU",
                .hint = "measure needs an NVIDIA GPU; 'run' simulates the same scenario"};
