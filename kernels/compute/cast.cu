@@ -40,8 +40,9 @@ extern "C" __global__ void cast_rows(const uint4* from, uint2* to, float* scales
   }
 }
 
-/// A tile of 128 tokens x 128 channels per CTA (x: channels, y: tokens), scaled per channel, written channel by
-/// channel. 256 threads. Shared memory: 128 rows of 132 16-bit words, one pair of banks more than the tile.
+/// A tile of 128 tokens x 128 channels per CTA (x: channels, y: tokens), scaled per channel, written channel
+/// by channel. 256 threads. Shared memory: 128 rows of 132 16-bit words, one pair of banks more than the
+/// tile.
 extern "C" __global__ void __launch_bounds__(256)
     cast_transpose(const uint32_t* from, uint32_t* to, float* scales, int channels, int tokens) {
   extern __shared__ uint16_t tile[];
@@ -69,11 +70,12 @@ extern "C" __global__ void __launch_bounds__(256)
                    high = v[2 * kPitch] | static_cast<uint32_t>(v[3 * kPitch]) << 16;
     out[i] = narrowed(low, factor) | narrowed(high, factor) << 16;
   }
-  if (half == 0) scales[static_cast<long long>(blockIdx.y) * channels + column + channel] = largest / kLargest;
+  if (half == 0)
+    scales[static_cast<long long>(blockIdx.y) * channels + column + channel] = largest / kLargest;
 }
 
-/// A matrix of bytes, a tile of 128 x 128 per CTA in the order of cta_number(), `columns` / 128 tiles next to each other.
-/// 512 threads; 128 rows of 132 bytes.
+/// A matrix of bytes, a tile of 128 x 128 per CTA in the order of cta_number(), `columns` / 128 tiles next to
+/// each other. 512 threads; 128 rows of 132 bytes.
 extern "C" __global__ void __launch_bounds__(512)
     transpose_bytes(const uint32_t* from, uint32_t* to, int rows, int columns) {
   extern __shared__ uint8_t bytes[];

@@ -9,9 +9,11 @@ using namespace ptxwire;
 
 }  // namespace
 
-/// One element at a time, four per thread, neighbouring threads next to each other: what a copy between layouts does.
+/// One element at a time, four per thread, neighbouring threads next to each other: what a copy between
+/// layouts does.
 extern "C" __global__ void copy_elements(const uint16_t* from, uint16_t* to) {
-  const long long first = static_cast<long long>(cta_number()) * threads_in_cta() * kElementsPerThread + thread_number();
+  const long long first =
+      static_cast<long long>(cta_number()) * threads_in_cta() * kElementsPerThread + thread_number();
   uint16_t value[kElementsPerThread];
 #pragma unroll
   for (int i = 0; i < kElementsPerThread; ++i) value[i] = from[first + i * threads_in_cta()];
@@ -40,9 +42,10 @@ extern "C" __global__ void copy_row(const uint4* from, uint4* to, int vectors) {
   for (int i = thread_number(); i < vectors; i += threads_in_cta()) to[first + i] = from[first + i];
 }
 
-/// Rotates pairs (x, y) of bf16 by the angle of their position: CTA (g, 0, h) takes 4 tokens of one head, 32 pairs
-/// each. `stride` is that of a token's heads, in pairs.
-extern "C" __global__ void rotate_pairs(const uint32_t* from, const float2* angles, uint32_t* to, int heads, int stride) {
+/// Rotates pairs (x, y) of bf16 by the angle of their position: CTA (g, 0, h) takes 4 tokens of one head, 32
+/// pairs each. `stride` is that of a token's heads, in pairs.
+extern "C" __global__ void rotate_pairs(const uint32_t* from, const float2* angles, uint32_t* to, int heads,
+                                        int stride) {
   __shared__ float2 table[4 * 32 / 2];
   const int token = blockIdx.x * 4 + threadIdx.x / 32, pair = threadIdx.x % 32;
   if (threadIdx.x < 64) table[threadIdx.x] = angles[blockIdx.x * 64 + threadIdx.x];

@@ -1,8 +1,8 @@
-// Persistent matrix product C = A * B^T: A [m][k] and B [n][k] in bf16, sums in f32, C [m][n] in bf16. One CTA
-// of 384 threads per SM takes every gridDim.x-th tile of 128 x 256. The first warpgroup copies boxes of A and B
-// into a ring of four stages by bulk tensor copies; each of the two others multiplies 64 rows with wgmma and
-// stores them through shared memory, again by bulk tensor copies. What lies beyond the matrices is zero on the
-// way in and dropped on the way out, so m and n may be anything and k any multiple of 8.
+// Persistent matrix product C = A * B^T: A [m][k] and B [n][k] in bf16, sums in f32, C [m][n] in bf16. One
+// CTA of 384 threads per SM takes every gridDim.x-th tile of 128 x 256. The first warpgroup copies boxes of A
+// and B into a ring of four stages by bulk tensor copies; each of the two others multiplies 64 rows with
+// wgmma and stores them through shared memory, again by bulk tensor copies. What lies beyond the matrices is
+// zero on the way in and dropped on the way out, so m and n may be anything and k any multiple of 8.
 //
 // In clusters of two CTAs both take tiles of the same columns, and each loads half of B for both (multicast).
 //
@@ -60,8 +60,8 @@ struct Team {
   }
 };
 
-/// Tiles of the output. A team takes as many at once, one below the other, so that they share a piece of B; teams
-/// go down a column first.
+/// Tiles of the output. A team takes as many at once, one below the other, so that they share a piece of B;
+/// teams go down a column first.
 struct Tiles {
   int rows, count, steps, first, stride, rank, size;
   __device__ Tiles(const Team& team, int m, int n, int k)

@@ -1,5 +1,6 @@
-// Layer norm of rows of 7168 bf16 values in float: one row per CTA at a time, the row in registers, CTA c takes
-// rows c, c + grid, ... The forward kernel has the shape of a training trace: 128 threads of 7 x 16 bytes.
+// Layer norm of rows of 7168 bf16 values in float: one row per CTA at a time, the row in registers, CTA c
+// takes rows c, c + grid, ... The forward kernel has the shape of a training trace: 128 threads of 7 x 16
+// bytes.
 #include "grid.cuh"
 
 namespace ptxwire {
@@ -56,9 +57,11 @@ __device__ __forceinline__ uint32_t word(const uint4& vector, int i) { return (&
 namespace ptxwire {
 namespace {
 
-/// The part after the row is in registers: statistics, then out = (x - mean) / sqrt(variance + 1e-5) * gamma + beta.
+/// The part after the row is in registers: statistics, then out = (x - mean) / sqrt(variance + 1e-5) * gamma
+/// + beta.
 __device__ __forceinline__ void normalise(const Row<128>& row, const Row<128>& scale, const Row<128>& shift,
-                                          float (&scratch)[2][Row<128>::kWarps], uint4* out, float2* statistics) {
+                                          float (&scratch)[2][Row<128>::kWarps], uint4* out,
+                                          float2* statistics) {
   using Mine = Row<128>;
   float sum = 0;
 #pragma unroll
@@ -110,12 +113,13 @@ extern "C" __global__ void __launch_bounds__(128)
   }
 }
 
-/// The same of x + residual, which is written to `sum` as well, piece by piece: nothing says that `sum` and the inputs are
-/// different memory, so a piece is loaded only when the one before is stored, and every piece costs a latency. This is the
-/// form of the fused kernel of that name in flash-attention (csrc/layer_norm), whose traits the trace kernel shows.
+/// The same of x + residual, which is written to `sum` as well, piece by piece: nothing says that `sum` and
+/// the inputs are different memory, so a piece is loaded only when the one before is stored, and every piece
+/// costs a latency. This is the form of the fused kernel of that name in flash-attention (csrc/layer_norm),
+/// whose traits the trace kernel shows.
 extern "C" __global__ void __launch_bounds__(128)
-    add_layer_norm_forward(const uint4* x, const uint4* residual, const uint4* gamma, const uint4* beta, uint4* sum,
-                           uint4* out, float2* statistics, int rows) {
+    add_layer_norm_forward(const uint4* x, const uint4* residual, const uint4* gamma, const uint4* beta,
+                           uint4* sum, uint4* out, float2* statistics, int rows) {
   using namespace ptxwire;
   __shared__ float scratch[2][Row<128>::kWarps];
   Row<128> scale, shift;
@@ -139,11 +143,11 @@ extern "C" __global__ void __launch_bounds__(128)
   }
 }
 
-/// dx of the same, and per CTA the sums of dy (beta's gradient) and dy * normalised x (gamma's), 2 x 7168 floats, which
-/// a second kernel would add up. The two sums stay in registers over all rows of a CTA.
+/// dx of the same, and per CTA the sums of dy (beta's gradient) and dy * normalised x (gamma's), 2 x 7168
+/// floats, which a second kernel would add up. The two sums stay in registers over all rows of a CTA.
 extern "C" __global__ void __launch_bounds__(256)
-    layer_norm_backward(const uint4* dy, const uint4* x, const uint4* gamma, const float2* statistics, uint4* dx,
-                        float* partial, int rows) {
+    layer_norm_backward(const uint4* dy, const uint4* x, const uint4* gamma, const float2* statistics,
+                        uint4* dx, float* partial, int rows) {
   using namespace ptxwire;
   using Mine = Row<256>;
   __shared__ float scratch[2][Mine::kWarps];

@@ -24,8 +24,8 @@ extern "C" __global__ void sum_row(const uint4* from, float* sums, int vectors) 
   sums[cta_number()] = sum;
 }
 
-/// products[r] = dot product of rows r of two matrices of 128 columns, 16 lanes of 16 bytes per row; a CTA takes
-/// `rows` rows.
+/// products[r] = dot product of rows r of two matrices of 128 columns, 16 lanes of 16 bytes per row; a CTA
+/// takes `rows` rows.
 extern "C" __global__ void dot_rows(const uint4* left, const uint4* right, float* products, int rows) {
   const long long first = static_cast<long long>(cta_number()) * rows;
   const int lane = thread_number() % 16, per_step = threads_in_cta() / 16;
@@ -44,8 +44,8 @@ extern "C" __global__ void dot_rows(const uint4* left, const uint4* right, float
   }
 }
 
-/// keys[c] = the `k`-th largest of row c's `columns` floats (none of them NaN), by radix selection of two bits at a time:
-/// 16 passes over the row with four barriers each, as the top-k of a framework does it.
+/// keys[c] = the `k`-th largest of row c's `columns` floats (none of them NaN), by radix selection of two
+/// bits at a time: 16 passes over the row with four barriers each, as the top-k of a framework does it.
 extern "C" __global__ void select_row(const float* from, float* keys, int columns, int k) {
   __shared__ int count[4];
   const float* const row = from + static_cast<long long>(cta_number()) * columns;
@@ -73,5 +73,6 @@ extern "C" __global__ void select_row(const float* from, float* keys, int column
     found |= digit << shift;
     known |= 3u << shift;
   }
-  if (thread_number() == 0) keys[cta_number()] = __uint_as_float(found & 0x80000000u ? found ^ 0x80000000u : ~found);
+  if (thread_number() == 0)
+    keys[cta_number()] = __uint_as_float(found & 0x80000000u ? found ^ 0x80000000u : ~found);
 }

@@ -76,7 +76,7 @@ struct SmParameters {
   double tensor_fma_per_clk = 2048;  ///< of 16-bit elements, all four tensor cores; others by their width
   double tensor_shared_bytes_per_clk = 128;  ///< operands of warpgroup products from shared memory
   uint32_t tensor_latency_clk = 20;          ///< last multiplication to result
-  uint32_t fence_proxy_async_clk = 57;  ///< generic stores before async reads
+  uint32_t fence_proxy_async_clk = 57;       ///< generic stores before async reads
   uint32_t fence_cta_clk = 8, fence_gpu_clk = 200, fence_sys_clk = 400;  ///< beyond waiting for stores
   uint32_t barrier_latency_clk = 22, barrier_per_warp_clk = 2;
   uint32_t mbarrier_arrive_clk = 6, mbarrier_wait_clk = 43;

@@ -24,8 +24,8 @@
 //   [A], [B], [shared] address in Modifiers::space, in source_space, in shared memory
 //   policy, ctamask    there exactly if .L2::cache_hint, .multicast::cluster is written
 //   tensor             [map, {c0, ...}]
-//   matrix, descriptor registers of a matrix instruction in braces; 64 bits that describe one in shared memory
-//   label, targets, call, barrier, threads, srcsize, bulksize, parity, vector, sink   as they say
+//   matrix, descriptor registers of a matrix instruction in braces; 64 bits that describe one in shared
+//   memory label, targets, call, barrier, threads, srcsize, bulksize, parity, vector, sink   as they say
 // Then suffixes:
 //   ~  wider registers are accepted            ?  may be left out          _  `_` is accepted
 //   1  one register in braces is accepted
