@@ -193,10 +193,10 @@ Expected<ScenarioResult> run_sampled(const Scenario& scenario, const RunOptions&
 
   const Extrapolation whole =
       extrapolate(tiny, shorter, rate.bytes_per_us(), full.tokens, static_cast<double>(bytes));
-  // Two standard errors of the rate. Calls of one size differ by about half of what drift costs them in the
-  // mean, as the largest of several random sums does.
+  // Two standard errors of each. Calls of one size differ by about half of what drift costs them in the mean,
+  // as the largest of several random sums does.
   const double rate_error = 2 * rate.error_pct() * whole.steady_us / whole.us;
-  const double drift_error = percent(std::abs(whole.drift_us) / 2, whole.us);
+  const double drift_error = percent(std::abs(whole.drift_us), whole.us);
   result->time_us = result->time_us_rank0 = whole.us;
   result->sampled = Sampled{.error_pct = std::hypot(rate_error, drift_error),
                             .executed_share = rate.share(),
