@@ -33,14 +33,15 @@ uint64_t payload_bytes(const Scenario& scenario, const Routing& routing) {
   return rows * scenario.row_bytes();
 }
 
-/// Pipelines fill first; and senders do not wait for receivers before the rings have turned once.
+/// Pipelines fill first; and senders do not wait for receivers before the rings have turned once. Rings that
+/// turn three times at most give a call no long phase after that.
 double settled_share(const Scenario& scenario, const Routing& routing) {
-  constexpr double kPipelines = 0.04, kMost = 0.5;
+  constexpr double kPipelines = 0.04, kThirdTurn = 1.0 / 3;
   const auto rings = static_cast<double>(uint64_t{scenario.ranks} * scenario.ranks * scenario.channels());
   uint64_t rows = 0;
   for (uint32_t rank = 0; rank < scenario.ranks; ++rank) rows += routing.received(rank);
   const double turn = scenario.ring_slots * rings / static_cast<double>(std::max<uint64_t>(1, rows));
-  return turn < 1 ? std::clamp(turn, kPipelines, kMost) : kPipelines;
+  return turn < kThirdTurn ? std::max(turn, kPipelines) : kPipelines;
 }
 
 struct Part {
