@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 
@@ -103,11 +105,10 @@ class Validator {
       const auto found = std::find_if(memory.begin(), memory.end(),
                                       [&](const MicroMemory& known) { return known.name == side; });
       if (found == memory.end() || found->content.fill != MicroContent::Fill::bf16_integers)
-        return refuse(name + ": the product needs '" + side + "' to be a buffer of bf16_integers");
+        return refuse(fmt::format("{}: the product needs '{}' to be a buffer of bf16_integers", name, side));
       if (found->bytes != 2 * count * product.depth)
-        return refuse(name + ": '" + side + "' has " + std::to_string(found->bytes) +
-                      " bytes, expected 2 * " + std::to_string(count) + " * " +
-                      std::to_string(product.depth));
+        return refuse(fmt::format("{}: '{}' has {} bytes, expected 2 * {} * {}", name, side, found->bytes,
+                                  count, product.depth));
       bound *= found->content.value;
     }
     if (buffer.bytes != 2 * product.rows * product.columns)

@@ -163,7 +163,7 @@ Expected<ScenarioResult> run_sampled(const Scenario& scenario, const RunOptions&
   const Scenario few = with(kFewestTokens, scenario.calls), few_once = with(kFewestTokens, 1),
                  fewer = with(scenario.tokens / kShorter, 1), full = with(scenario.tokens, 1);
   const auto steady = run_scenario(few, options);
-  if (!steady) return steady;
+  if (!steady) return steady.error();
   auto result = run_scenario(fewer, options);
   if (!result) return result;
   Part tiny{few.tokens, steady->time_us, 0}, shorter{fewer.tokens, result->time_us, 0};
@@ -171,7 +171,7 @@ Expected<ScenarioResult> run_sampled(const Scenario& scenario, const RunOptions&
   uint64_t events = steady->events + result->events;
   if (scenario.calls > 1) {
     const auto once = run_scenario(few_once, options);
-    if (!once) return once;
+    if (!once) return once.error();
     shorter.us += tiny.us - once->time_us;
     instructions += once->warp_instructions;
     events += once->events;

@@ -104,7 +104,8 @@ TEST_CASE("suite: the committed suites name committed rows") {
   CHECK(suite.max_error_pct("h800-ep8-dispatch-fp8-0224") == 15.0);
   CHECK_FALSE(suite.max_error_pct("h100-ep8-dispatch-h7168-k8-e256-t1-sm4").has_value());
   CHECK_FALSE(plan.not_run.empty());
-  // 2 of H800, 2 kernels x 2 hidden sizes x 5 token counts x 5 SM counts of H100, 3 broadcasts, 49 of the trace
+  // 2 of H800, 2 kernels x 2 hidden sizes x 5 token counts x 5 SM counts of H100, 3 broadcasts, 49 of the
+  // trace
   CHECK(planned("all").second.rows.size() == 154);
   CHECK(planned("quick").second.rows.size() == 8);
 }
