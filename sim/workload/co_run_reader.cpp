@@ -206,7 +206,8 @@ Expected<bool> set_part_key(CoRunPart& part, std::string_view key, std::string_v
 
 Expected<bool> set_part(CoRunPart& part, std::string_view key, std::string_view value, bool compute) {
   const auto own = set_part_key(part, key, value, compute);
-  if (!own || *own) return own;
+  if (!own) return own.error();
+  if (*own) return true;
   part.settings.push_back(std::string(key) + "=" + std::string(value));
   return true;
 }
@@ -273,7 +274,7 @@ Expected<bool> set_co_run_key(CoRunScenario& co_run, std::string_view name, std:
   }
   if (side == "compute") {
     for (CoRunPart& part : co_run.compute)
-      if (const auto set = set_part(part, key, value, true); !set) return set;
+      if (const auto set = set_part(part, key, value, true); !set) return set.error();
     return true;
   }
   return false;
