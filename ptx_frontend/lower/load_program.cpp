@@ -34,15 +34,16 @@ Expected<Program> load_program(const std::vector<std::string>& paths, const std:
   modules.reserve(paths.size());
   size_t changed = 0;
   for (const std::string& path : paths) {
-    Expected<std::shared_ptr<const std::string>> text = read_text_file(path);
-    if (!text) return text.error();
+    const Expected<std::shared_ptr<const std::string>> read = read_text_file(path);
+    if (!read) return read.error();
+    std::shared_ptr<const std::string> text = *read;
     if (!hints.empty()) {
-      RewrittenText rewritten = rewrite_hints(**text, path, hints);
+      RewrittenText rewritten = rewrite_hints(*text, path, hints);
       changed += rewritten.changed;
       text = std::make_shared<const std::string>(std::move(rewritten.text));
     }
     Diagnostics diagnostics;
-    modules.push_back(parse(*text, path, diagnostics));
+    modules.push_back(parse(text, path, diagnostics));
     if (!diagnostics.has_errors()) check(modules.back(), diagnostics);
     if (diagnostics.has_errors()) return first_error(diagnostics, modules.back());
   }
