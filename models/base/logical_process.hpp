@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 #include "models/base/units.hpp"
@@ -28,15 +29,14 @@ inline void prefetch_lines(const void* address, unsigned lines) {
 }
 
 /// Binds an event kind to a member function: `EventMember<Foo, &Foo::on_arrival> arrival_{*this};` A third
-/// argument binds prepare().
-template <typename Owner, void (Owner::*kMember)(Picoseconds, uint64_t),
-          void (Owner::*kPrepare)(uint64_t) const = nullptr>
+/// argument binds prepare(), a member `void (uint64_t) const`.
+template <typename Owner, void (Owner::*kMember)(Picoseconds, uint64_t), auto kPrepare = nullptr>
 class EventMember final : public EventHandler {
  public:
   explicit EventMember(Owner& owner) : owner_(owner) {}
   void handle(Picoseconds now, uint64_t argument) override { (owner_.*kMember)(now, argument); }
   void prepare([[maybe_unused]] uint64_t argument) const override {
-    if constexpr (kPrepare != nullptr) (owner_.*kPrepare)(argument);
+    if constexpr (!std::is_null_pointer_v<decltype(kPrepare)>) (owner_.*kPrepare)(argument);
   }
 
  private:
