@@ -30,6 +30,10 @@ std::string nearest_of(std::string_view wanted, std::span<const Word> known) {
   return std::string(best);
 }
 
+std::string question(const std::string& meant) {
+  return meant.empty() ? std::string() : "did you mean '" + meant + "'?";
+}
+
 }  // namespace
 
 size_t edit_distance(std::string_view a, std::string_view b) {
@@ -57,6 +61,14 @@ std::string nearest(std::string_view wanted, std::span<const std::string_view> k
 
 std::string nearest(std::string_view wanted, std::span<const std::string> known) {
   return nearest_of(wanted, known);
+}
+
+std::string suggestion(std::string_view wanted, std::span<const std::string_view> known) {
+  return question(nearest(wanted, known));
+}
+
+std::string suggestion(std::string_view wanted, std::span<const std::string> known) {
+  return question(nearest(wanted, known));
 }
 
 }  // namespace ptxwire

@@ -16,4 +16,8 @@ namespace ptxwire {
 [[nodiscard]] std::string nearest(std::string_view wanted, std::span<const std::string_view> known);
 [[nodiscard]] std::string nearest(std::string_view wanted, std::span<const std::string> known);
 
+/// The hint "did you mean 'WORD'?" with the word nearest to `wanted`; empty if none is near enough.
+[[nodiscard]] std::string suggestion(std::string_view wanted, std::span<const std::string_view> known);
+[[nodiscard]] std::string suggestion(std::string_view wanted, std::span<const std::string> known);
+
 }  // namespace ptxwire

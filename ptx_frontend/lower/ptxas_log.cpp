@@ -115,10 +115,9 @@ Expected<PtxasEntry> find_ptxas_entry(const std::vector<PtxasEntry>& entries, st
     return Error{
         .message = "entry '" + std::string(name) + "' was compiled for " + others + ", expected sm_90a",
         .path = path};
-  const std::string meant = nearest(name, names);
   return Error{.message = "no entry '" + std::string(name) + "' in this log",
                .path = path,
-               .hint = meant.empty() ? "" : "did you mean '" + meant + "'?"};
+               .hint = suggestion(name, names)};
 }
 
 }  // namespace ptxwire::ptx

@@ -212,7 +212,8 @@ class Sm {
   bool describe_bulk_copy(Fragment& fragment, const ptx::Op& op, uint32_t lane, uint64_t destination,
                           uint64_t source, uint64_t barrier, BulkCopy& copy);
   void start_bulk_copy(BulkCopy& copy, int64_t cycle);
-  BulkCopy& new_bulk_copy();
+  /// A copy in flight as described, in a slot with a number of its own.
+  BulkCopy& new_bulk_copy(BulkCopy described);
   bool take_mbarrier(Fragment& fragment, const ptx::Op& op, uint32_t lane, uint64_t barrier, BulkCopy& copy);
   int64_t admit_bulk_copy(BulkCopy& copy, int64_t cycle);
   void bulk_completes(BulkCopy& copy, int64_t cycle);

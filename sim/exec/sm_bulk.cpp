@@ -41,24 +41,23 @@ bool Sm::bulk_copy(Fragment& fragment, const Op& op, uint32_t mask, int64_t cycl
     BulkCopy described;
     if (!describe_bulk_copy(fragment, op, lane, destination[lane], source[lane], barrier[lane], described))
       return false;
-    BulkCopy& copy = new_bulk_copy();
-    described.index = copy.index;
-    copy = described;
-    start_bulk_copy(copy, cycle);
+    start_bulk_copy(new_bulk_copy(std::move(described)), cycle);
   }
   ++fragment.pc;
   return true;
 }
 
-BulkCopy& Sm::new_bulk_copy() {
+BulkCopy& Sm::new_bulk_copy(BulkCopy described) {
   if (free_bulk_copies_.empty()) {
     bulk_copies_.emplace_back();
     bulk_copies_.back().index = static_cast<uint32_t>(bulk_copies_.size() - 1);
-    return bulk_copies_.back();
+    free_bulk_copies_.push_back(&bulk_copies_.back());
   }
-  BulkCopy* copy = free_bulk_copies_.back();
+  BulkCopy& copy = *free_bulk_copies_.back();
   free_bulk_copies_.pop_back();
-  return *copy;
+  described.index = copy.index;
+  copy = std::move(described);
+  return copy;
 }
 
 // What one lane asks for; false if a part of it is not where it should be.

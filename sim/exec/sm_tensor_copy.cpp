@@ -139,10 +139,7 @@ bool Sm::tensor_copy(Fragment& fragment, const Op& op, uint32_t mask, int64_t cy
     BulkCopy described;
     described.box = box;
     if (!describe_tensor_copy(fragment, op, lane, shared[lane], barrier[lane], described)) return false;
-    BulkCopy& copy = new_bulk_copy();
-    described.index = copy.index;
-    copy = described;
-    if (!start_tensor_copy(fragment, copy, cycle)) return false;
+    if (!start_tensor_copy(fragment, new_bulk_copy(std::move(described)), cycle)) return false;
   }
   ++fragment.pc;
   return true;

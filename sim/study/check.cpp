@@ -1,17 +1,12 @@
 #include "sim/study/check.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
+
+#include "support/stopwatch.hpp"
 
 namespace ptxwire::sim {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 /// Seconds left from the estimates in the rows, corrected by what the simulated rows took.
 class TimeLeft {
@@ -56,20 +51,20 @@ class Check {
       : suite_(suite), plan_(plan), runner_(runner), options_(options), time_left_(plan) {}
 
   Expected<CheckReport> run() {
-    const Clock::time_point start = Clock::now();
+    const Stopwatch watch;
     report_.suite = suite_.path;
     for (size_t row = 0; row < plan_.rows.size(); ++row) {
-      const Clock::time_point row_start = Clock::now();
+      const Stopwatch row_watch;
       run_row(row);
       if (stopped_) return Error{.message = "stopped"};
       const bool from_cache = !report_.rows.empty() && report_.rows.back().from_cache;
-      time_left_.row_done(row, seconds_since(row_start), from_cache);
+      time_left_.row_done(row, row_watch.seconds(), from_cache);
     }
     for (const ExcludedRow& row : plan_.not_run) {
       report_.not_run.push_back({row.measurement->id, row.reason, false});
     }
     summarise();
-    report_.wall_s = seconds_since(start);
+    report_.wall_s = watch.seconds();
     return std::move(report_);
   }
 
@@ -101,7 +96,7 @@ class Check {
 
   Expected<Outcome> run_candidate(size_t row, size_t candidate) {
     const PlannedRow& planned = plan_.rows[row];
-    const Clock::time_point start = Clock::now();
+    const Stopwatch watch;
     const double parts = static_cast<double>(planned.candidates.size());
     const auto progress = [&](double share) {
       const double row_share = (static_cast<double>(candidate) + std::clamp(share, 0.0, 1.0)) / parts;
@@ -109,7 +104,7 @@ class Check {
           !options_.progress({.row = row,
                               .rows = plan_.rows.size(),
                               .id = planned.measurement->id,
-                              .seconds_left = time_left_.left(row, row_share, seconds_since(start))})) {
+                              .seconds_left = time_left_.left(row, row_share, watch.seconds())})) {
         stopped_ = true;
       }
       return !stopped_;

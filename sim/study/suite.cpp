@@ -8,22 +8,21 @@
 #include <span>
 #include <sstream>
 
+#include "models/machines/toml_file.hpp"
 #include "sim/study/glob.hpp"
-#include "support/nearest.hpp"
 
 namespace ptxwire::sim {
 namespace {
 
 /// Reads one suite file; every error carries the place of the node it is about.
-class SuiteReader {
+class SuiteReader : public models::TomlReader {
  public:
-  explicit SuiteReader(const std::string& path) : path_(path) {}
+  using TomlReader::TomlReader;
 
   Expected<Suite> read(const toml::table& root) {
     static constexpr std::array<std::string_view, 5> kKeys = {"description", "sample_above_s", "rows",
                                                               "not_run", "threshold"};
     check_keys(root, kKeys);
-    suite_.path = path_;
     suite_.description = text(root, "description");
     if (const toml::node* node = root.get("sample_above_s")) suite_.sample_above_s = seconds(*node);
     for_each_table(root, "rows", [&](const toml::table& table) { read_rows(table); });
@@ -37,30 +36,11 @@ class SuiteReader {
       check_keys(table, kThresholdKeys);
       suite_.thresholds.push_back({words(table, "ids", true), percentage(table)});
     });
-    if (error_) return *error_;
+    if (const Expected<void> read = result(); !read) return read.error();
     return suite_;
   }
 
  private:
-  void fail(const toml::node& node, std::string message, std::string hint = "") {
-    if (error_) return;  // the first one is reported
-    error_ = Error{.message = std::move(message),
-                   .path = path_,
-                   .line = node.source().begin.line,
-                   .column = node.source().begin.column,
-                   .hint = std::move(hint)};
-  }
-
-  void check_keys(const toml::table& table, std::span<const std::string_view> known) {
-    for (const auto& [key, node] : table) {
-      const std::string_view name = key.str();
-      if (std::find(known.begin(), known.end(), name) != known.end()) continue;
-      const std::string meant = nearest(name, known);
-      fail(node, "unknown key '" + std::string(name) + "'",
-           meant.empty() ? "" : "did you mean '" + meant + "'?");
-    }
-  }
-
   template <typename Read>
   void for_each_table(const toml::table& root, std::string_view key, Read read) {
     const toml::node* node = root.get(key);
@@ -147,9 +127,7 @@ class SuiteReader {
     return list;
   }
 
-  const std::string& path_;
   Suite suite_;
-  std::optional<Error> error_;
 };
 
 bool any_match(const std::vector<std::string>& globs, std::string_view id) {
@@ -200,12 +178,11 @@ std::optional<double> Suite::max_error_pct(std::string_view id) const {
 Expected<Suite> parse_suite(std::string_view text, const std::string& path) {
   try {
     const toml::table root = toml::parse(text, path);
-    return SuiteReader(path).read(root);
+    Expected<Suite> suite = SuiteReader(path).read(root);
+    if (suite) suite->path = path;
+    return suite;
   } catch (const toml::parse_error& failed) {
-    return Error{.message = std::string(failed.description()),
-                 .path = path,
-                 .line = failed.source().begin.line,
-                 .column = failed.source().begin.column};
+    return models::error_at(path, failed.source(), std::string(failed.description()));
   }
 }
 

@@ -29,9 +29,7 @@ Expected<void> set_background_key(models::TrafficLoad& load, std::string_view ke
   };
   const auto known = std::find(kKeys.begin(), kKeys.end(), key);
   if (known == kKeys.end()) {
-    const std::string meant = nearest(key, kKeys);
-    return refuse("unknown key '" + std::string(key) + "' of [background]",
-                  meant.empty() ? "" : "did you mean '" + meant + "'?");
+    return refuse("unknown key '" + std::string(key) + "' of [background]", suggestion(key, kKeys));
   }
   const auto quantity = models::split_quantity(text);
   const auto wrong = [&](const std::string& expected) {
@@ -61,11 +59,9 @@ Expected<void> set_background_key(models::TrafficLoad& load, std::string_view ke
 }
 
 /// Reads the tables of one file; keeps the first error and does nothing after it.
-class CoRunReader {
+class CoRunReader : public models::TomlReader {
  public:
-  explicit CoRunReader(const std::string& path) : path_(path) {}
-
-  [[nodiscard]] Expected<void> result() const { return error_ ? Expected<void>(*error_) : Expected<void>(); }
+  using TomlReader::TomlReader;
 
   CoRunPart part(const toml::node& node, const std::string& name, bool compute) {
     CoRunPart part;
@@ -103,7 +99,7 @@ class CoRunReader {
     for (const auto& [key, value] : *table) {
       std::string text = value.value_or(std::string());
       if (!value.is_string() && value.is_number()) text = fmt::format("{}", value.value_or(0.0));
-      if (const auto set = set_background_key(*load, key.str(), text); !set && !error_) {
+      if (const auto set = set_background_key(*load, key.str(), text); !set && !failed()) {
         fail(value, set.error().message, set.error().hint);
         return;
       }
@@ -124,21 +120,6 @@ class CoRunReader {
   }
 
  private:
-  void fail(const toml::node& node, std::string message, std::string hint = {}) {
-    if (error_) return;
-    error_ = models::error_at(path_, node.source(), std::move(message));
-    error_->hint = std::move(hint);
-  }
-
-  void check_keys(const toml::table& table, std::span<const std::string_view> known) {
-    for (const auto& [key, node] : table) {
-      if (std::find(known.begin(), known.end(), key.str()) != known.end()) continue;
-      const std::string meant = nearest(key.str(), known);
-      fail(node, "unknown key '" + std::string(key.str()) + "'",
-           meant.empty() ? "" : "did you mean '" + meant + "'?");
-    }
-  }
-
   void read_settings(const toml::node& node, CoRunPart& part) {
     const toml::array* list = node.as_array();
     if (list == nullptr) return fail(node, "expected 'set' to be a list of \"key=value\"");
@@ -147,9 +128,6 @@ class CoRunReader {
       part.settings.push_back(entry.value_or(std::string()));
     }
   }
-
-  const std::string& path_;
-  std::optional<Error> error_;
 };
 
 Error refuse(std::string message, std::string hint = {}) {

@@ -25,11 +25,9 @@ constexpr std::array<std::string_view, 6> kFills = {"zero",     "index",        
 constexpr std::array<std::string_view, 5> kKinds = {"chase", "words", "tickets", "rounds", "value"};
 
 /// Reads the tables of one file; keeps the first error and does nothing after it.
-class MicroReader {
+class MicroReader : public models::TomlReader {
  public:
-  MicroReader(MicroScenario& micro, const std::string& path) : micro_(micro), path_(path) {}
-
-  [[nodiscard]] Expected<void> result() const { return error_ ? Expected<void>(*error_) : Expected<void>(); }
+  MicroReader(MicroScenario& micro, const std::string& path) : TomlReader(path), micro_(micro) {}
 
   void read_values(const toml::node& node) {
     each_entry(node, "values", [&](std::string_view name, const toml::node& value) {
@@ -96,12 +94,6 @@ class MicroReader {
   }
 
  private:
-  void fail(const toml::node& node, std::string message, std::string hint = {}) {
-    if (error_) return;
-    error_ = models::error_at(path_, node.source(), std::move(message));
-    error_->hint = std::move(hint);
-  }
-
   const toml::table* table_of(const toml::node& node, const std::string& name) {
     if (!node.is_table()) fail(node, "expected '" + name + "' to be a table");
     return node.as_table();
@@ -112,15 +104,6 @@ class MicroReader {
     const toml::table* table = table_of(node, name);
     if (table == nullptr) return;
     for (const auto& [key, value] : *table) read(key.str(), value);
-  }
-
-  void check_keys(const toml::table& table, std::span<const std::string_view> known) {
-    for (const auto& [key, node] : table) {
-      if (std::find(known.begin(), known.end(), key.str()) != known.end()) continue;
-      const std::string meant = nearest(key.str(), known);
-      fail(node, "unknown key '" + std::string(key.str()) + "'",
-           meant.empty() ? "" : "did you mean '" + meant + "'?");
-    }
   }
 
   std::string factor(const toml::node& node) {
@@ -193,9 +176,8 @@ class MicroReader {
     if (found != words.end()) return static_cast<size_t>(found - words.begin());
     std::string message = "'" + std::string(key) + "' is '" + text + "', expected one of:";
     for (const std::string_view known : words) message.append(" ").append(known);
-    const std::string meant = nearest(text, words);
     fail(node != nullptr ? *node : static_cast<const toml::node&>(table), std::move(message),
-         meant.empty() ? "" : "did you mean '" + meant + "'?");
+         suggestion(text, words));
     return 0;
   }
 
@@ -220,8 +202,6 @@ class MicroReader {
   }
 
   MicroScenario& micro_;
-  const std::string& path_;
-  std::optional<Error> error_;
 };
 
 /// The largest integer that a double, through which numbers with units are read, tells from its neighbours.
@@ -243,9 +223,7 @@ Expected<double> evaluate_factor(const MicroScenario& micro, const std::string& 
   if (!quantity) {
     std::vector<std::string> names;
     for (const auto& [name, value] : micro.values) names.push_back(name);
-    const std::string meant = nearest(text, names);
-    return refuse("'" + text + "' is neither a number nor a name in [values]",
-                  meant.empty() ? "" : "did you mean '" + meant + "'?");
+    return refuse("'" + text + "' is neither a number nor a name in [values]", suggestion(text, names));
   }
   double value = quantity->value;
   if (!quantity->unit.empty()) {
@@ -299,9 +277,7 @@ Expected<void> set_micro_value(MicroScenario& micro, std::string_view name, std:
   }
   std::vector<std::string> names(kShape.begin(), kShape.end());
   for (const auto& [key, value] : micro.values) names.push_back(key);
-  const std::string meant = nearest(name, names);
-  return refuse("the scenario has no value '" + std::string(name) + "'",
-                meant.empty() ? "" : "did you mean '" + meant + "'?");
+  return refuse("the scenario has no value '" + std::string(name) + "'", suggestion(name, names));
 }
 
 Expected<uint64_t> evaluate(const MicroScenario& micro, const MicroCount& count, uint64_t otherwise) {

@@ -1,7 +1,6 @@
 #include "sim/workload/run.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 
 #include "models/machines/machine.hpp"
@@ -13,6 +12,7 @@
 #include "sim/workload/ring_broadcast.hpp"
 #include "sim/workload/run_parts.hpp"
 #include "support/data_path.hpp"
+#include "support/stopwatch.hpp"
 
 namespace ptxwire::sim {
 
@@ -51,13 +51,7 @@ Expected<models::Machine> scenario_machine(const Scenario& scenario) {
   return machine;
 }
 
-namespace {
-
-double seconds_since(std::chrono::steady_clock::time_point begin) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
-
-}  // namespace
+namespace {}  // namespace
 
 std::string_view result_state_name(ResultState state) {
   switch (state) {
@@ -86,13 +80,13 @@ Expected<ScenarioResult> run_family(const Scenario& scenario, const models::Mach
 }
 
 Expected<ScenarioResult> run_scenario(const Scenario& scenario, const RunOptions& options) {
-  const auto begin = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   if (const auto valid = validate(scenario); !valid) return valid.error();
   auto machine = scenario_machine(scenario);
   if (!machine) return machine.error();
   if (options.untimed) models::make_untimed(*machine);
   auto result = run_family(scenario, *machine, options);
-  if (result) result->wall_s = seconds_since(begin);
+  if (result) result->wall_s = watch.seconds();
   return result;
 }
 

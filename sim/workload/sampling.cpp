@@ -1,11 +1,11 @@
 #include "sim/workload/sampling.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 
 #include "sim/workload/intranode_run.hpp"
 #include "sim/workload/routing.hpp"
+#include "support/stopwatch.hpp"
 
 namespace ptxwire::sim {
 
@@ -150,7 +150,7 @@ Expected<void> can_sample(const Scenario& scenario) {
 }
 
 Expected<ScenarioResult> run_sampled(const Scenario& scenario, const RunOptions& options) {
-  const auto begin = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   if (const auto possible = can_sample(scenario); !possible) return possible.error();
   const auto with = [&scenario](uint32_t tokens, uint32_t calls) {
     Scenario part = scenario;
@@ -176,9 +176,9 @@ Expected<ScenarioResult> run_sampled(const Scenario& scenario, const RunOptions&
     instructions += once->warp_instructions;
     events += once->events;
   }
-  const Routing routing(routing_shape(full));
+  const Routing routing(routing_shape(full)), shorter_routing(routing_shape(fewer));
   tiny.bytes = static_cast<double>(payload_bytes(few, Routing(routing_shape(few))));
-  shorter.bytes = static_cast<double>(payload_bytes(fewer, Routing(routing_shape(fewer))));
+  shorter.bytes = static_cast<double>(payload_bytes(fewer, shorter_routing));
   const uint64_t bytes = payload_bytes(full, routing);
 
   SteadyRate rate(bytes, settled_share(full, routing));
@@ -202,8 +202,8 @@ Expected<ScenarioResult> run_sampled(const Scenario& scenario, const RunOptions&
   result->sampled = Sampled{.error_pct = std::hypot(rate_error, drift_error),
                             .executed_share = rate.share(),
                             .steady = rate.steady()};
-  const double links = static_cast<double>(busiest_rows(Routing(routing_shape(fewer))) * fewer.row_bytes()) /
-                       result->bound_us * 1e6;
+  const double links =
+      static_cast<double>(busiest_rows(shorter_routing) * fewer.row_bytes()) / result->bound_us * 1e6;
   fill_rates(*result, full, routing, links);
   result->warp_instructions = instructions;
   result->events = events;
@@ -211,7 +211,7 @@ Expected<ScenarioResult> run_sampled(const Scenario& scenario, const RunOptions&
     result->result = steady->result;
     result->first_mismatch = steady->first_mismatch;
   }
-  result->wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  result->wall_s = watch.seconds();
   return result;
 }
 

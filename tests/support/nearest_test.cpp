@@ -5,6 +5,7 @@
 
 using ptxwire::edit_distance;
 using ptxwire::nearest;
+using ptxwire::suggestion;
 
 TEST_CASE("nearest: distances of known pairs") {
   CHECK(edit_distance("", "abc") == 3);
@@ -20,4 +21,12 @@ TEST_CASE("nearest: suggests what was meant and nothing else") {
   CHECK(nearest("sm", known) == "sms");
   CHECK(nearest("banana", known).empty());
   CHECK(nearest("", known).empty());
+}
+
+TEST_CASE("nearest: a suggestion asks for the word, or is empty") {
+  const std::array<std::string_view, 2> known = {"tokens", "chunk"};
+  const std::array<std::string, 1> owned = {"sms"};
+  CHECK(suggestion("chnuk", known) == "did you mean 'chunk'?");
+  CHECK(suggestion("sm", owned) == "did you mean 'sms'?");
+  CHECK(suggestion("banana", known).empty());
 }
