@@ -66,6 +66,7 @@ struct Id {
   friend constexpr auto operator<=>(Id, Id) = default;
 };
 using GpuId = Id<struct GpuTag>;
+using NicId = Id<struct NicTag>;  ///< NIC i of the network is that of GPU i
 using SmId = Id<struct SmTag>;
 
 /// A resource that serves one request after another: claimed when a request arrives.

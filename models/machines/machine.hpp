@@ -138,6 +138,17 @@ struct NvlinkParameters {
   std::vector<uint32_t> link_switch;
 };
 
+/// What the InfiniBand switches and the cables between them and the NICs have in common; rates and cabling
+/// are those of the network's topology file.
+struct InfinibandParameters {
+  double link_latency_ns = 200;           ///< NIC <-> switch, switch <-> switch, each hop
+  double switch_latency_ns = 250;         ///< head of a packet, input to output
+  uint32_t virtual_lanes = 4;             ///< that carry data
+  uint32_t switch_buffer_bytes = 262144;  ///< per input port and virtual lane: the credit window of the link
+  uint32_t nic_buffer_bytes = 262144;     ///< the same in a NIC
+  uint32_t mtu_bytes = 4096;              ///< payload of a packet
+};
+
 struct HostParameters {
   double launch_latency_us = 4.9;   ///< host call to first CTA on an idle stream
   double launch_interval_us = 2.0;  ///< between successive asynchronous launches of one host thread
@@ -166,6 +177,7 @@ struct Machine {
   L2Parameters l2;
   HbmParameters hbm;
   NvlinkParameters nvlink;
+  InfinibandParameters infiniband;
   HostParameters host;
   std::vector<ParameterRecord> records;
 };

@@ -210,11 +210,26 @@ void add_links(std::vector<Parameter>& table) {
   add(row<kHost, &H::pcie_bytes_per_second>("host.pcie_bytes_per_second", rate, {1e6, 1e18}));
 }
 
+void add_infiniband(std::vector<Parameter>& table) {
+  using enum Dimension;
+  using I = InfinibandParameters;
+  constexpr auto kFabric = &Machine::infiniband;
+  auto add = [&](Parameter parameter) { table.push_back(std::move(parameter)); };
+  // As for NVLink, the hop bounds the engine's window.
+  add(row<kFabric, &I::link_latency_ns>("infiniband.link_latency_ns", time, {1, 1e6}, kNanosecond));
+  add(row<kFabric, &I::switch_latency_ns>("infiniband.switch_latency_ns", time, {0, 1e6}, kNanosecond));
+  add(row<kFabric, &I::virtual_lanes>("infiniband.virtual_lanes", count, {1, 15}));
+  add(row<kFabric, &I::switch_buffer_bytes>("infiniband.switch_buffer_bytes", bytes, {8192, kMany}));
+  add(row<kFabric, &I::nic_buffer_bytes>("infiniband.nic_buffer_bytes", bytes, {8192, kMany}));
+  add(row<kFabric, &I::mtu_bytes>("infiniband.mtu_bytes", bytes, {256, 4096}));
+}
+
 std::vector<Parameter> build_table() {
   std::vector<Parameter> table{gpus_row()};
   add_sm(table);
   add_memory(table);
   add_links(table);
+  add_infiniband(table);
   return table;
 }
 

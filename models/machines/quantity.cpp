@@ -16,20 +16,35 @@ struct Unit {
 constexpr double kKi = 1024.0, kMi = kKi * kKi, kGi = kMi * kKi;
 
 constexpr std::array kUnits{
-    Unit{"count", Dimension::count, 1},     Unit{"ratio", Dimension::ratio, 1},
-    Unit{"%", Dimension::ratio, 0.01},      Unit{"B", Dimension::bytes, 1},
-    Unit{"kB", Dimension::bytes, 1e3},      Unit{"KiB", Dimension::bytes, kKi},
-    Unit{"MB", Dimension::bytes, 1e6},      Unit{"MiB", Dimension::bytes, kMi},
-    Unit{"GB", Dimension::bytes, 1e9},      Unit{"GiB", Dimension::bytes, kGi},
-    Unit{"ps", Dimension::time, 1},         Unit{"ns", Dimension::time, 1e3},
-    Unit{"us", Dimension::time, 1e6},       Unit{"ms", Dimension::time, 1e9},
-    Unit{"s", Dimension::time, 1e12},       Unit{"Hz", Dimension::frequency, 1},
-    Unit{"kHz", Dimension::frequency, 1e3}, Unit{"MHz", Dimension::frequency, 1e6},
-    Unit{"GHz", Dimension::frequency, 1e9}, Unit{"B/s", Dimension::rate, 1},
-    Unit{"kB/s", Dimension::rate, 1e3},     Unit{"MB/s", Dimension::rate, 1e6},
-    Unit{"MiB/s", Dimension::rate, kMi},    Unit{"GB/s", Dimension::rate, 1e9},
-    Unit{"GiB/s", Dimension::rate, kGi},    Unit{"TB/s", Dimension::rate, 1e12},
-    Unit{"clk", Dimension::cycles, 1},      Unit{"B/clk", Dimension::bytes_per_cycle, 1},
+    Unit{"count", Dimension::count, 1},
+    Unit{"ratio", Dimension::ratio, 1},
+    Unit{"%", Dimension::ratio, 0.01},
+    Unit{"B", Dimension::bytes, 1},
+    Unit{"kB", Dimension::bytes, 1e3},
+    Unit{"KiB", Dimension::bytes, kKi},
+    Unit{"MB", Dimension::bytes, 1e6},
+    Unit{"MiB", Dimension::bytes, kMi},
+    Unit{"GB", Dimension::bytes, 1e9},
+    Unit{"GiB", Dimension::bytes, kGi},
+    Unit{"ps", Dimension::time, 1},
+    Unit{"ns", Dimension::time, 1e3},
+    Unit{"us", Dimension::time, 1e6},
+    Unit{"ms", Dimension::time, 1e9},
+    Unit{"s", Dimension::time, 1e12},
+    Unit{"Hz", Dimension::frequency, 1},
+    Unit{"kHz", Dimension::frequency, 1e3},
+    Unit{"MHz", Dimension::frequency, 1e6},
+    Unit{"GHz", Dimension::frequency, 1e9},
+    Unit{"B/s", Dimension::rate, 1},
+    Unit{"kB/s", Dimension::rate, 1e3},
+    Unit{"MB/s", Dimension::rate, 1e6},
+    Unit{"MiB/s", Dimension::rate, kMi},
+    Unit{"GB/s", Dimension::rate, 1e9},
+    Unit{"GiB/s", Dimension::rate, kGi},
+    Unit{"TB/s", Dimension::rate, 1e12},
+    Unit{"Gb/s", Dimension::rate, 1.25e8},
+    Unit{"clk", Dimension::cycles, 1},
+    Unit{"B/clk", Dimension::bytes_per_cycle, 1},
 };
 
 std::string_view trim(std::string_view text) {
@@ -53,7 +68,7 @@ std::string_view units_of(Dimension dimension) {
     case Dimension::frequency:
       return "Hz, kHz, MHz, GHz";
     case Dimension::rate:
-      return "B/s, kB/s, MB/s, MiB/s, GB/s, GiB/s, TB/s";
+      return "B/s, kB/s, MB/s, MiB/s, GB/s, GiB/s, TB/s, Gb/s";
     case Dimension::cycles:
       return "clk";
     case Dimension::bytes_per_cycle:

@@ -52,6 +52,10 @@ void make_untimed(Machine& machine) {
   nvlink.egress_latency_ns = nvlink.switch_latency_ns = nvlink.ingress_latency_ns = 0;
   nvlink.link_latency_ns = kHopNanoseconds;
   nvlink.switch_input_buffer_bytes = nvlink.switch_output_buffer_bytes = kUnlimitedBytes;
+  InfinibandParameters& infiniband = machine.infiniband;
+  infiniband.link_latency_ns = kHopNanoseconds;
+  infiniband.switch_latency_ns = 0;
+  infiniband.switch_buffer_bytes = infiniband.nic_buffer_bytes = kUnlimitedBytes;
   machine.host = {.launch_latency_us = 0,
                   .launch_interval_us = 0,
                   .kernel_gap_us = 0,
