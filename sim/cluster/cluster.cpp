@@ -16,7 +16,8 @@ using models::LogicalProcess;
 using models::Machine;
 using models::NvlinkFabric;
 
-ClusterImplementation::ClusterImplementation(const Machine& machine, uint32_t gpus)
+ClusterImplementation::ClusterImplementation(const Machine& machine, uint32_t gpus,
+                                             const models::NetworkTopology* /*network*/)
     : machine_(machine), gpu_count_(gpus) {
   std::vector<LogicalProcess*> gpu_processes;
   std::vector<LogicalProcess*> switch_processes;
@@ -269,12 +270,13 @@ std::string_view wait_reason_name(WaitReason reason) {
   return kNames[static_cast<size_t>(reason)];
 }
 
-Expected<std::unique_ptr<Cluster>> Cluster::create(const models::Machine& machine, uint32_t gpus) {
+Expected<std::unique_ptr<Cluster>> Cluster::create(const models::Machine& machine, uint32_t gpus,
+                                                   const models::NetworkTopology* network) {
   if (gpus == 0 || gpus > machine.gpus)
     return Error{.message = fmt::format("{} ranks asked for, machine '{}' has {} GPUs", gpus, machine.name,
                                         machine.gpus),
                  .path = machine.path};
-  return std::unique_ptr<Cluster>(std::make_unique<ClusterImplementation>(machine, gpus));
+  return std::unique_ptr<Cluster>(std::make_unique<ClusterImplementation>(machine, gpus, network));
 }
 
 }  // namespace ptxwire::sim

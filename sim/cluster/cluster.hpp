@@ -20,6 +20,10 @@
 #include "sim/memory/tensor_map.hpp"
 #include "support/error.hpp"
 
+namespace ptxwire::models {
+class NetworkTopology;
+}
+
 namespace ptxwire::sim {
 
 using models::GpuId;
@@ -49,6 +53,34 @@ struct LaunchConfig {
   /// Raw parameter block, laid out as ProgramFunction::parameters; tensor maps come from encode_tensor_map.
   std::vector<uint8_t> parameters;
   std::string role;  ///< name for reports, e.g. "dispatch"; never read by any model
+};
+
+/// Keys of registered memory as the NIC knows them, in host order; queue entries hold them big-endian.
+struct MemoryKeys {
+  uint32_t local = 0, remote = 0;
+};
+/// What others may do with registered memory. The own NIC may read it and, with local_write, write it.
+struct MemoryRights {
+  bool local_write = true, remote_read = true, remote_write = true, remote_atomic = true;
+};
+
+/// One end of a queue pair. Memory is given by whoever creates it, of this GPU or mapped by it.
+struct QueueEnd {
+  GpuId gpu;                          ///< whose NIC it belongs to
+  uint32_t entries = 1024;            ///< of 64 bytes; a power of two up to 32768
+  DeviceAddress ring = 0;             ///< of queue entries
+  DeviceAddress doorbell_record = 0;  ///< 8 bytes: receive counter, send counter
+  DeviceAddress completion = 0;       ///< completion entries of 64 bytes
+  uint32_t completion_entries = 1;    ///< 1: collapsed, every completion overwrites entry 0
+};
+struct QueueOptions {
+  uint8_t virtual_lane = 0;
+  bool adaptive = false;          ///< packets take any of the equal ways and may overtake each other
+  bool relaxed_ordering = false;  ///< writes may become visible out of order
+};
+/// Of both ends, in host order.
+struct QueueNumbers {
+  uint32_t first = 0, second = 0;
 };
 
 using StreamId = uint32_t;
@@ -162,8 +194,10 @@ struct RunLimits {
 /// Several GPUs of one machine. Not thread-safe; two clusters are independent.
 class Cluster {
  public:
-  /// Errors: more GPUs than the machine has.
-  static Expected<std::unique_ptr<Cluster>> create(const models::Machine& machine, uint32_t gpus);
+  /// Nodes of the machine, as many as the GPUs need, joined by `network` if there is one: then GPU g has NIC
+  /// g. Errors: more GPUs than a node has, without a network; more than the network has NICs.
+  static Expected<std::unique_ptr<Cluster>> create(const models::Machine& machine, uint32_t gpus,
+                                                   const models::NetworkTopology* network = nullptr);
   virtual ~Cluster() = default;
 
   [[nodiscard]] virtual uint32_t gpus() const = 0;
@@ -187,6 +221,20 @@ class Cluster {
   virtual std::span<uint8_t> view(DeviceAddress address, uint64_t bytes) = 0;
   /// Address of a module variable on a GPU.
   virtual Expected<DeviceAddress> symbol(uint32_t module, std::string_view name, GpuId gpu) = 0;
+
+  /// Whether loads and stores of one GPU reach the memory of the other: they are in one node.
+  [[nodiscard]] virtual bool reaches(GpuId from, GpuId to) const = 0;
+
+  /// Lets the NIC of `gpu` use a range of the GPU's memory or of host memory mapped by it. Errors: no
+  /// network, a range that is not inside one allocation of that GPU or its host.
+  virtual Expected<MemoryKeys> register_memory(GpuId gpu, DeviceAddress address, uint64_t bytes,
+                                               const MemoryRights& rights = {}) = 0;
+  /// A reliable connection between two ends, possibly of one NIC. The completion entries are made invalid
+  /// (0xff). Errors: no network, no way between the NICs, memory that is not there, ring sizes.
+  virtual Expected<QueueNumbers> connect(const QueueEnd& first, const QueueEnd& second,
+                                         const QueueOptions& options = {}) = 0;
+  /// The doorbell register of the NIC: an aligned 8-byte store there posts (layout of mlx5 UAR + 0x800).
+  [[nodiscard]] virtual DeviceAddress doorbell(GpuId gpu) const = 0;
 
   virtual StreamId create_stream(GpuId gpu, int priority = 0) = 0;
   /// Enqueues a launch. Errors: unknown kernel (with the nearest name), wrong parameter size, CTA of over

@@ -33,7 +33,8 @@ struct EnqueuedLaunch {
 
 class ClusterImplementation final : public Cluster {
  public:
-  ClusterImplementation(const models::Machine& machine, uint32_t gpus);
+  ClusterImplementation(const models::Machine& machine, uint32_t gpus,
+                        const models::NetworkTopology* network);
 
   [[nodiscard]] uint32_t gpus() const override { return gpu_count_; }
   [[nodiscard]] const models::Machine& machine() const override { return machine_; }
@@ -46,6 +47,16 @@ class ClusterImplementation final : public Cluster {
   Expected<void> read(DeviceAddress address, std::span<uint8_t> bytes) const override;
   std::span<uint8_t> view(DeviceAddress address, uint64_t bytes) override;
   Expected<DeviceAddress> symbol(uint32_t module, std::string_view name, GpuId gpu) override;
+
+  [[nodiscard]] bool reaches(GpuId from, GpuId to) const override {
+    return from.value / machine_.gpus == to.value / machine_.gpus;
+  }
+  // cluster_rdma.cpp
+  Expected<MemoryKeys> register_memory(GpuId gpu, DeviceAddress address, uint64_t bytes,
+                                       const MemoryRights& rights) override;
+  Expected<QueueNumbers> connect(const QueueEnd& first, const QueueEnd& second,
+                                 const QueueOptions& options) override;
+  [[nodiscard]] DeviceAddress doorbell(GpuId gpu) const override;
 
   StreamId create_stream(GpuId gpu, int priority) override;
   Expected<LaunchId> launch(StreamId stream, LaunchConfig config) override;

@@ -35,12 +35,14 @@ class Device;
 struct DeviceGroup {
   const models::Machine* machine = nullptr;
   std::vector<Device*> devices;
-  std::vector<MemorySpace*> device_memory, host_memory;  ///< by GPU
+  std::vector<MemorySpace*> device_memory, host_memory, nic_registers;  ///< by GPU
   bool park_polls = true;
   int64_t quantum_cycles = 64;  ///< how far a warp may run ahead of the event clock
 
   [[nodiscard]] MemorySpace* space(uint32_t home) const {
     if (home < device_memory.size()) return device_memory[home];
+    if (home >= kRegisterBias)
+      return home - kRegisterBias < nic_registers.size() ? nic_registers[home - kRegisterBias] : nullptr;
     if (home >= kHostBias && home - kHostBias < host_memory.size()) return host_memory[home - kHostBias];
     return nullptr;
   }

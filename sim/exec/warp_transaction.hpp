@@ -33,6 +33,7 @@ struct WarpTransaction final : models::Transaction {
   uint32_t pc = 0;
   uint32_t mask = 0;
   uint32_t row_base = 0;
+  uint32_t home_index = 0;    ///< as home_of() says
   uint32_t window_bytes = 0;  ///< of the SM's store window
   const ptx::Op* op = nullptr;
   Cta* cta = nullptr;
@@ -55,10 +56,11 @@ struct WarpTransaction final : models::Transaction {
 
   /// `home` as home_of() says.
   void set_home(uint32_t home) {
+    home_index = home;
     host_memory = home >= kHostBias;
-    home_gpu = {host_memory ? home - kHostBias : home};
+    home_gpu = {home % kHostBias};
   }
-  [[nodiscard]] uint32_t home() const { return host_memory ? home_gpu.value + kHostBias : home_gpu.value; }
+  [[nodiscard]] uint32_t home() const { return home_index; }
 };
 
 }  // namespace ptxwire::sim

@@ -2,73 +2,16 @@
 #include <algorithm>
 #include <span>
 
+#include "sim/workload/device_buffers.hpp"
 #include "sim/workload/handle.hpp"
 #include "sim/workload/intranode.hpp"
 
 namespace ptxwire::sim {
 
-namespace {
-
-constexpr uint64_t kSmallestAllocation = 16;
-
-/// Allocates on one GPU; empty buffers get a few bytes, so that every address is valid. Keeps the first error
-/// and does nothing after it.
-class Allocator {
- public:
-  Allocator(Cluster& cluster, uint32_t rank) : cluster_(cluster), gpu_{rank} {}
-  void operator()(DeviceAddress& out, uint64_t bytes, const char* name) {
-    if (result_) keep(out, cluster_.allocate(gpu_, std::max(bytes, kSmallestAllocation), name));
-  }
-  void host_mapped(DeviceAddress& out, uint64_t bytes, const char* name) {
-    if (result_) keep(out, cluster_.allocate_host_mapped(gpu_, std::max(bytes, kSmallestAllocation), name));
-  }
-  [[nodiscard]] Expected<void> result() const { return result_; }
-
- private:
-  void keep(DeviceAddress& out, const Expected<DeviceAddress>& address) {
-    if (address)
-      out = *address;
-    else
-      result_ = address.error();
-  }
-
-  Cluster& cluster_;
-  GpuId gpu_;
-  Expected<void> result_;
-};
-
-/// Writes whole buffers; keeps the first error and does nothing after it.
-class Writer {
- public:
-  explicit Writer(Cluster& cluster) : cluster_(cluster) {}
-  template <typename T>
-  void operator()(DeviceAddress address, const std::vector<T>& values) {
-    if (!result_ || values.empty()) return;
-    result_ =
-        cluster_.write(address, {reinterpret_cast<const uint8_t*>(values.data()), values.size() * sizeof(T)});
-  }
-  [[nodiscard]] Expected<void> result() const { return result_; }
-
- private:
-  Cluster& cluster_;
-  Expected<void> result_;
-};
-
-/// The bytes of a whole buffer as values of T; empty where it cannot be viewed or is empty.
-template <typename T>
-std::span<T> view_values(Cluster& cluster, DeviceAddress address, uint64_t count) {
-  const std::span<uint8_t> bytes = cluster.view(address, count * sizeof(T));
-  return {reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)};
-}
-
-Error no_view() { return Error{.message = "device memory cannot be viewed", .path = {}, .hint = {}}; }
-
-}  // namespace
-
 Expected<void> IntranodeNode::allocate(uint32_t rank) {
   const Scenario& s = scenario_;
   RankBuffers& b = buffers_[rank];
-  Allocator allocate(cluster_, rank);
+  BufferAllocator allocate(cluster_, rank);
   const uint64_t ring_table = uint64_t{s.ranks} * s.channels() * sizeof(int32_t);
   allocate(b.comm, layout_.bytes, "communication buffer");
   allocate(b.signals, kBarrierSlots * kMaxRanks * sizeof(int32_t), "barrier signals");
@@ -82,7 +25,7 @@ Expected<void> IntranodeNode::allocate(uint32_t rank) {
 Expected<void> IntranodeNode::allocate_dispatch(uint32_t rank) {
   const Scenario& s = scenario_;
   RankBuffers& b = buffers_[rank];
-  Allocator allocate(cluster_, rank);
+  BufferAllocator allocate(cluster_, rank);
   const uint64_t tokens = s.tokens, rows = routing_.received(rank), payload = row_payload_bytes(s);
   const uint64_t scale_bytes = uint64_t{s.scales()} * sizeof(float);
   const bool full = s.notify == NotifyMode::full;
@@ -112,7 +55,7 @@ Expected<void> IntranodeNode::allocate_dispatch(uint32_t rank) {
 Expected<void> IntranodeNode::allocate_combine(uint32_t rank) {
   const Scenario& s = scenario_;
   RankBuffers& b = buffers_[rank];
-  Allocator allocate(cluster_, rank);
+  BufferAllocator allocate(cluster_, rank);
   const uint64_t rows = routing_.received(rank), payload = row_payload_bytes(s);
   allocate(b.input_rows, rows * payload, "rows to send back");
   allocate(b.input_source, rows * sizeof(int32_t), "source of the rows");
@@ -127,7 +70,7 @@ Expected<void> IntranodeNode::allocate_combine(uint32_t rank) {
 Expected<void> IntranodeNode::fill_topk(uint32_t rank, const TestData& data) {
   const Scenario& s = scenario_;
   const RankBuffers& b = buffers_[rank];
-  Writer write(cluster_);
+  BufferWriter write(cluster_);
   if (b.topk_idx != 0) write(b.topk_idx, routing_.experts(rank));
   if (b.topk_weights != 0) {
     std::vector<float> weights;
@@ -153,7 +96,7 @@ Expected<void> IntranodeNode::fill_dispatch(uint32_t rank, const TestData& data)
   }
   if (const auto topk = fill_topk(rank, data); !topk) return topk.error();
   if (s.notify == NotifyMode::full) return {};  // the GPUs find out themselves
-  Writer write(cluster_);
+  BufferWriter write(cluster_);
   write(b.membership, routing_.membership(rank));
   write(b.matrix, rank_matrix(routing_));
   write(b.channel_prefix, channel_prefix(routing_, rank, s.channels()));
@@ -177,7 +120,7 @@ Expected<void> IntranodeNode::fill_combine(uint32_t rank, const TestData& data) 
       source.push_back(static_cast<int32_t>(token));
       for (uint32_t k = 0; k < topk; ++k) weights.push_back(data.summand_weight(rank, from, token, k));
     }
-  Writer write(cluster_);
+  BufferWriter write(cluster_);
   write(b.input_source, source);
   write(b.topk_weights, weights);
   write(b.matrix, rank_matrix(routing_));

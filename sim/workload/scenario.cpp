@@ -181,6 +181,10 @@ Expected<void> validate(const Scenario& s) {
   if (s.kernel == KernelFamily::ring_broadcast) return validate_ring_broadcast(s);
   if (s.kernel == KernelFamily::co_run) return validate_co_run(s);
   const auto number = [](uint64_t value) { return std::to_string(value); };
+  if (s.kernel != KernelFamily::intranode_dispatch && s.kernel != KernelFamily::intranode_combine)
+    return refuse(s, "'kernel': this family has no host side yet");
+  if (s.revision != KernelRevision::a && s.revision != KernelRevision::d)
+    return refuse(s, "'revision': the intranode kernels have a and d");
   if (s.ranks != 2 && s.ranks != 4 && s.ranks != kMaxRanks)
     return refuse(s, "'ranks' is " + number(s.ranks) + ", the intranode kernels take 2, 4 or 8");
   if (s.sms == 0 || s.sms % 2 != 0)

@@ -21,10 +21,22 @@
 namespace ptxwire::sim {
 
 /// ring_broadcast: ring_broadcast.hpp. micro: any kernel, on memory that the scenario describes (micro.hpp).
-/// co_run: two of them beside each other (co_run.hpp).
-enum class KernelFamily : uint8_t { intranode_dispatch, intranode_combine, ring_broadcast, micro, co_run };
-/// State of the kernels (kernels/README.md): a moves rows through registers, d with bulk copies.
-enum class KernelRevision : uint8_t { a, d };
+/// co_run: two of them beside each other (co_run.hpp). internode_*: rows cross the NIC once per node
+/// (internode.hpp). low_latency_*: every selection is a message of its own (low_latency.hpp).
+enum class KernelFamily : uint8_t {
+  intranode_dispatch,
+  intranode_combine,
+  ring_broadcast,
+  micro,
+  co_run,
+  internode_dispatch,
+  internode_combine,
+  low_latency_dispatch,
+  low_latency_combine
+};
+/// State of the kernels (kernels/README.md): a, b and c move rows through registers, d with bulk copies.
+/// Across nodes a posts through the host, b, c and d from the GPU; low latency uses NVLink from c on.
+enum class KernelRevision : uint8_t { a, b, c, d };
 /// Cache hints of the payload accesses; each is an entry of its own in the PTX.
 enum class PayloadHints : uint8_t { standard, no_prefetch, plain, safe };
 enum class ElementType : uint8_t { fp8, bf16 };
@@ -35,6 +47,8 @@ enum class RoutingPattern : uint8_t { random, all_to_one, none_to_last, masked }
 enum class NotifyMode : uint8_t { cached, full };
 /// Whether the root of a collective has an output buffer of its own or its input is its output.
 enum class BufferPlacement : uint8_t { out_of_place, in_place };
+/// Low latency: one launch that sends and receives, or one for each, with a pause between them.
+enum class PhaseMode : uint8_t { together, apart };
 
 struct Scenario {
   std::string name;  ///< file name without folder and ending
@@ -55,6 +69,20 @@ struct Scenario {
   uint32_t sms = 24;          ///< CTAs of the main kernel, two per channel
   uint32_t chunk = 8;         ///< rows a sender writes before it publishes them
   uint32_t ring_slots = 256;  ///< rows per ring
+  // Across nodes.
+  std::string network;  ///< topology of NICs and InfiniBand by name or path; empty: by the number of nodes
+  uint32_t nvlink_chunk =
+      8;  ///< rows a forwarder (dispatch) or sender (combine) writes before it publishes them
+  uint32_t nvlink_slots = 512;  ///< rows per ring over NVLink
+  uint32_t rdma_chunk = 16;     ///< rows per RDMA write
+  uint32_t rdma_slots = 128;    ///< rows per ring over RDMA; rounded up to a multiple of the chunk
+  uint32_t queues = 0;          ///< queue pairs per peer; 0: as the kernel has them by default
+  uint32_t doorbell_batch = 4;  ///< low latency: messages per doorbell
+  uint32_t virtual_lane = 0;    ///< of all RDMA traffic
+  bool adaptive_routing = false;
+  PhaseMode phases = PhaseMode::together;
+  std::string faults;  ///< "nic3=0.5; link nic0-leaf0=down; rank5=200us" (faults.hpp)
+  bool elide = false;  ///< bytes of rows are not stored, except of the ranks in `real_ranks`
   RoutingPattern routing = RoutingPattern::random;
   uint64_t seed = 1;
   bool send_topk = false;  ///< expert indices and weights travel with the rows (the benchmark sends none)

@@ -82,12 +82,19 @@ template <typename Enum>
 struct Names;
 template <>
 struct Names<KernelFamily> {
-  static constexpr std::array<std::string_view, 5> kWords = {"intranode_dispatch", "intranode_combine",
-                                                             "ring_broadcast", "micro", "co_run"};
+  static constexpr std::array<std::string_view, 9> kWords = {"intranode_dispatch",
+                                                             "intranode_combine",
+                                                             "ring_broadcast",
+                                                             "micro",
+                                                             "co_run",
+                                                             "internode_dispatch",
+                                                             "internode_combine",
+                                                             "low_latency_dispatch",
+                                                             "low_latency_combine"};
 };
 template <>
 struct Names<KernelRevision> {
-  static constexpr std::array<std::string_view, 2> kWords = {"a", "d"};
+  static constexpr std::array<std::string_view, 4> kWords = {"a", "b", "c", "d"};
 };
 template <>
 struct Names<PayloadHints> {
@@ -109,6 +116,11 @@ struct Names<NotifyMode> {
 template <>
 struct Names<BufferPlacement> {
   static constexpr std::array<std::string_view, 2> kWords = {"out-of-place", "in-place"};
+};
+
+template <>
+struct Names<PhaseMode> {
+  static constexpr std::array<std::string_view, 2> kWords = {"together", "apart"};
 };
 
 template <typename Enum>
@@ -136,7 +148,13 @@ constexpr KernelFamilies kIntranode =
 constexpr KernelFamilies kRing = family_bit(KernelFamily::ring_broadcast);
 constexpr KernelFamilies kMicro = family_bit(KernelFamily::micro);
 constexpr KernelFamilies kCoRun = family_bit(KernelFamily::co_run);
-constexpr KernelFamilies kSingle = kIntranode | kRing | kMicro;
+constexpr KernelFamilies kInternode =
+    family_bit(KernelFamily::internode_dispatch) | family_bit(KernelFamily::internode_combine);
+constexpr KernelFamilies kLowLatency =
+    family_bit(KernelFamily::low_latency_dispatch) | family_bit(KernelFamily::low_latency_combine);
+constexpr KernelFamilies kAcrossNodes = kInternode | kLowLatency;
+constexpr KernelFamilies kExpert = kIntranode | kAcrossNodes;
+constexpr KernelFamilies kSingle = kExpert | kRing | kMicro;
 constexpr KernelFamilies kAll = kSingle | kCoRun;
 
 template <auto kMember>
@@ -154,27 +172,48 @@ constexpr ScenarioKey key(std::string_view name, std::string_view accepts, std::
 
 constexpr std::array kTable = {
     key<&Scenario::machine>("machine", "", "machine file by name or path", kAll),
-    key<&Scenario::kernel>("kernel", "intranode_dispatch, intranode_combine, ring_broadcast, micro, co_run",
+    key<&Scenario::kernel>("kernel",
+                           "intranode_dispatch, intranode_combine, internode_dispatch, internode_combine, "
+                           "low_latency_dispatch, low_latency_combine, ring_broadcast, micro, co_run",
                            "what is run and timed", kAll),
-    key<&Scenario::revision>("revision", "a, d", "state of the kernels: copies by registers or bulk copies"),
+    key<&Scenario::revision>("revision", "a, b, c, d", "state of the kernels", kExpert),
     key<&Scenario::hints>("hints", "standard, no_prefetch, plain, volatile",
                           "cache hints of payload accesses"),
-    key<&Scenario::elements>("elements", "fp8, bf16", "element type of the rows"),
+    key<&Scenario::elements>("elements", "fp8, bf16", "element type of the rows", kExpert),
     key<&Scenario::ranks>("ranks", "ranks", "GPUs, one rank each", kSingle),
-    key<&Scenario::tokens>("tokens", "tokens", "tokens per rank"),
-    key<&Scenario::hidden>("hidden", "elements", "elements per row"),
-    key<&Scenario::topk>("topk", "experts", "experts per token"),
-    key<&Scenario::experts>("experts", "experts", "experts on all ranks together"),
-    key<&Scenario::sms>("sms", "SMs", "CTAs of the main kernel, two per channel"),
+    key<&Scenario::tokens>("tokens", "tokens", "tokens per rank", kExpert),
+    key<&Scenario::hidden>("hidden", "elements", "elements per row", kExpert),
+    key<&Scenario::topk>("topk", "experts", "experts per token", kExpert),
+    key<&Scenario::experts>("experts", "experts", "experts on all ranks together", kExpert),
+    key<&Scenario::sms>("sms", "SMs", "CTAs of the main kernel, two per channel", kIntranode | kInternode),
     key<&Scenario::chunk>("chunk", "rows", "rows a sender writes before it publishes them"),
     key<&Scenario::ring_slots>("ring_slots", "rows", "rows that a ring holds"),
-    key<&Scenario::routing>("routing", "random, all_to_one, none_to_last, masked", "who gets the tokens"),
+    key<&Scenario::network>("network", "",
+                            "topology of NICs and InfiniBand by name or path; empty: by the number of nodes",
+                            kAcrossNodes),
+    key<&Scenario::nvlink_chunk>("nvlink_chunk", "rows", "rows written over NVLink before they are published",
+                                 kInternode),
+    key<&Scenario::nvlink_slots>("nvlink_slots", "rows", "rows that a ring over NVLink holds", kInternode),
+    key<&Scenario::rdma_chunk>("rdma_chunk", "rows", "rows per RDMA write", kInternode),
+    key<&Scenario::rdma_slots>("rdma_slots", "rows", "rows that a ring over RDMA holds", kInternode),
+    key<&Scenario::queues>("queues", "queues", "queue pairs per peer; 0: as the kernel has them by default",
+                           kAcrossNodes),
+    key<&Scenario::doorbell_batch>("doorbell_batch", "messages", "messages per doorbell", kLowLatency),
+    key<&Scenario::virtual_lane>("virtual_lane", "", "InfiniBand lane of all RDMA traffic", kAcrossNodes),
+    key<&Scenario::adaptive_routing>("adaptive_routing", "", "whether packets take any of the equal ways",
+                                     kAcrossNodes),
+    key<&Scenario::phases>("phases", "together, apart", "whether one launch sends and receives", kLowLatency),
+    key<&Scenario::faults>("faults", "", "links, NICs and ranks that are slow, late or down", kAcrossNodes),
+    key<&Scenario::elide>("elide", "", "whether the bytes of rows are left out", kAcrossNodes),
+    key<&Scenario::routing>("routing", "random, all_to_one, none_to_last, masked", "who gets the tokens",
+                            kExpert),
     key<&Scenario::seed>("seed", "", "of the routing and the data", kSingle),
-    key<&Scenario::send_topk>("send_topk", "", "whether expert indices and weights travel with the rows"),
-    key<&Scenario::notify>("notify", "cached, full", "whether the first call counts on the GPUs"),
-    key<&Scenario::calls>("calls", "calls", "calls back to back; the last one is timed", kIntranode | kMicro),
-    key<&Scenario::flush_l2>("flush_l2", "", "whether L2 is emptied before the timed call",
-                             kIntranode | kMicro),
+    key<&Scenario::send_topk>("send_topk", "", "whether expert indices and weights travel with the rows",
+                              kExpert),
+    key<&Scenario::notify>("notify", "cached, full", "whether the first call counts on the GPUs",
+                           kIntranode | kInternode),
+    key<&Scenario::calls>("calls", "calls", "calls back to back; the last one is timed", kExpert | kMicro),
+    key<&Scenario::flush_l2>("flush_l2", "", "whether L2 is emptied before the timed call", kExpert | kMicro),
     key<&Scenario::bytes>("bytes", "B", "size of the buffer that is broadcast", kRing),
     key<&Scenario::placement>("placement", "out-of-place, in-place", "whether the root keeps a copy", kRing),
     key<&Scenario::ring>("ring", "", "ranks in the order of the ring, the root first", kRing),
@@ -190,8 +229,10 @@ constexpr std::array kTable = {
                               kSingle),
     key<&Scenario::cache_hints>("cache_hints", "", "other cache hints of the main kernel's loads and stores",
                                 kSingle),
-    key<&Scenario::notify_ptx>("notify_ptx", "", "file with the cached notify kernel, in place of ours"),
-    key<&Scenario::notify_entry>("notify_entry", "", "name of the cached notify kernel in it"),
+    key<&Scenario::notify_ptx>("notify_ptx", "", "file with the cached notify kernel, in place of ours",
+                               kIntranode | kInternode),
+    key<&Scenario::notify_entry>("notify_entry", "", "name of the cached notify kernel in it",
+                                 kIntranode | kInternode),
     key<&Scenario::baseline>(
         "baseline", "", "state that a pair's compute is compared with: none, or one of [baselines]", kCoRun),
     key<&Scenario::split>("split", "", "whether further runs split what a pair loses by cause", kCoRun),

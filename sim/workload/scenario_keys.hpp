@@ -18,7 +18,7 @@ struct ScenarioValue {
 };
 
 /// Families of kernels that a key means something for.
-using KernelFamilies = uint8_t;
+using KernelFamilies = uint16_t;
 constexpr KernelFamilies family_bit(KernelFamily family) {
   return static_cast<KernelFamilies>(1U << static_cast<unsigned>(family));
 }
