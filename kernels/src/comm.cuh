@@ -61,39 +61,43 @@ __device__ __forceinline__ TokenRange channel_tokens(int tokens, int channels, i
 }
 
 /// Which state of the kernels is built (see README.md).
-enum class Revision { a, d };
+enum class Revision { a, b, d };
 
 /// Barrier words rotate over this many slots in revision A, which waits for exactly zero: a rank may be one
 /// barrier ahead.
 inline constexpr int kBarrierSlots = 8;
 inline constexpr int kBarrierTag = 1024;
 
-/// All ranks of the node enter before one leaves. Called by a whole CTA; `number` counts the barriers of this
-/// buffer (revision A picks the slot with it). With kOrderMemory every earlier write of every thread is
-/// visible to the other ranks afterwards.
+/// Tells every rank of the node that this one is here, and waits for all of them. For one warp; orders
+/// nothing else. `number` counts the barriers of this buffer (revision A picks the slot with it).
+template <Revision kRevision>
+__device__ __forceinline__ void meet_ranks(const CommBuffers& comm, int number, int lane) {
+  const int slot = kRevision == Revision::a ? (number % kBarrierSlots) * kMaxRanks : 0;
+  const bool active = lane < comm.ranks;
+  int* own = comm.signals[comm.rank] + slot + (active ? lane : 0);
+  if (active) {
+    atomic_add_sys(own, kBarrierTag);
+    if constexpr (kRevision == Revision::a) fence_sys();
+    atomic_add_sys(comm.signals[lane] + slot + comm.rank, -kBarrierTag);
+  }
+  __syncwarp();
+  const Deadline deadline;
+  while (true) {
+    const int value = active ? load_volatile(own) : 0;
+    const bool arrived = kRevision == Revision::a ? value == 0 : value <= 0;
+    if (__all_sync(kFullWarp, arrived)) break;
+    deadline.check("barrier", comm.rank, 0, lane);
+  }
+}
+
+/// All ranks of the node enter before one leaves. Called by a whole CTA. With kOrderMemory every earlier
+/// write of every thread is visible to the other ranks afterwards.
 template <Revision kRevision, bool kOrderMemory>
 __device__ __forceinline__ void node_barrier(const CommBuffers& comm, int number) {
   if constexpr (kOrderMemory) fence_sys();
   __syncthreads();
   const int thread = threadIdx.x;
-  const int slot = kRevision == Revision::a ? (number % kBarrierSlots) * kMaxRanks : 0;
-  if (thread < 32) {
-    const bool active = thread < comm.ranks;
-    int* own = comm.signals[comm.rank] + slot + (active ? thread : 0);
-    if (active) {
-      atomic_add_sys(own, kBarrierTag);
-      if constexpr (kRevision == Revision::a) fence_sys();
-      atomic_add_sys(comm.signals[thread] + slot + comm.rank, -kBarrierTag);
-    }
-    __syncwarp();
-    const Deadline deadline;
-    while (true) {
-      const int value = active ? load_volatile(own) : 0;
-      const bool arrived = kRevision == Revision::a ? value == 0 : value <= 0;
-      if (__all_sync(kFullWarp, arrived)) break;
-      deadline.check("barrier", comm.rank, 0, thread);
-    }
-  }
+  if (thread < 32) meet_ranks<kRevision>(comm, number, thread);
   __syncthreads();
 }
 

@@ -164,6 +164,16 @@ __device__ __forceinline__ int64_t load_payload(const int64_t* address) {
   return v;
 }
 
+__device__ __forceinline__ void store_payload(int* address, int v) {
+  asm volatile("st.global.L1::no_allocate.s32 [%0], %1;" ::"l"(address), "r"(v) : "memory");
+}
+__device__ __forceinline__ void store_payload(float* address, float v) {
+  store_payload(reinterpret_cast<int*>(address), __float_as_int(v));
+}
+__device__ __forceinline__ void store_payload(int64_t* address, int64_t v) {
+  asm volatile("st.global.L1::no_allocate.s64 [%0], %1;" ::"l"(address), "l"(v) : "memory");
+}
+
 // --- Indices and counts shared between SMs and GPUs
 // ----------------------------------------------------------------------
 
@@ -183,6 +193,11 @@ __device__ __forceinline__ int load_acquire_sys(const int* address) {
   asm volatile("ld.acquire.sys.global.s32 %0, [%1];" : "=r"(v) : "l"(address) : "memory");
   return v;
 }
+__device__ __forceinline__ unsigned long long load_acquire_sys(const unsigned long long* address) {
+  unsigned long long v;
+  asm volatile("ld.acquire.sys.global.u64 %0, [%1];" : "=l"(v) : "l"(address) : "memory");
+  return v;
+}
 __device__ __forceinline__ int load_volatile(const int* address) {
   int v;
   asm volatile("ld.volatile.global.s32 %0, [%1];" : "=r"(v) : "l"(address) : "memory");
@@ -198,7 +213,24 @@ __device__ __forceinline__ int atomic_add_sys(int* address, int v) {
   asm volatile("atom.relaxed.sys.global.add.s32 %0, [%1], %2;" : "=r"(old) : "l"(address), "r"(v) : "memory");
   return old;
 }
+__device__ __forceinline__ void atomic_add_sys(unsigned long long* address, unsigned long long v) {
+  asm volatile("red.relaxed.sys.global.add.u64 [%0], %1;" ::"l"(address), "l"(v) : "memory");
+}
 __device__ __forceinline__ void fence_sys() { asm volatile("fence.acq_rel.sys;" ::: "memory"); }
+
+__device__ __forceinline__ uint32_t shared_address(const void* p) {
+  return static_cast<uint32_t>(__cvta_generic_to_shared(p));
+}
+
+/// Index in shared memory that one warp publishes and another of the CTA polls.
+__device__ __forceinline__ void store_release_cta(int* shared, int v) {
+  asm volatile("st.release.cta.shared.s32 [%0], %1;" ::"r"(shared_address(shared)), "r"(v) : "memory");
+}
+__device__ __forceinline__ int load_acquire_cta(const int* shared) {
+  int v;
+  asm volatile("ld.acquire.cta.shared.s32 %0, [%1];" : "=r"(v) : "r"(shared_address(shared)) : "memory");
+  return v;
+}
 
 /// Joins `threads` threads (a multiple of 32) of the CTA on one of its 16 hardware barriers.
 __device__ __forceinline__ void named_barrier(int id, int threads) {
@@ -211,10 +243,6 @@ __device__ __forceinline__ void named_barrier(int id, int threads) {
 /// L2 eviction policies as 64-bit policy words.
 inline constexpr uint64_t kEvictFirst = 0x12f0000000000000;
 inline constexpr uint64_t kEvictNormal = 0x1000000000000000;
-
-__device__ __forceinline__ uint32_t shared_address(const void* p) {
-  return static_cast<uint32_t>(__cvta_generic_to_shared(p));
-}
 
 __device__ __forceinline__ void mbarrier_init(uint32_t mbarrier, int arrivals) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(mbarrier), "r"(arrivals) : "memory");
