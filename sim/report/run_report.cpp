@@ -113,6 +113,13 @@ std::string time_words(const Outcome& outcome) {
   return words;
 }
 
+std::string bandwidth_words(const Outcome& outcome) {
+  const std::string wire = fixed(outcome.wire_gb_per_s, 1);
+  std::string words = fixed(outcome.logical_gb_per_s, 1) + " GB/s logical, " + wire + " GB/s on ";
+  if (!outcome.nvlink_logical_gb_per_s) return words + "NVLink";
+  return words + "the NIC; NVLink " + fixed(*outcome.nvlink_logical_gb_per_s, 1) + " GB/s logical";
+}
+
 }  // namespace
 
 std::string result_words(const Outcome& outcome) {
@@ -138,8 +145,7 @@ std::string run_text(const Outcome& outcome) {
   else
     text += named_line("time", time_words(outcome));
   if (outcome.figures.empty() && outcome.parts.empty()) {
-    text += named_line("bandwidth", fixed(outcome.logical_gb_per_s, 1) + " GB/s logical, " +
-                                        fixed(outcome.wire_gb_per_s, 1) + " GB/s on NVLink");
+    text += named_line("bandwidth", bandwidth_words(outcome));
     text += named_line("bound", fixed(outcome.bound_us, 1) + " us at the full rate of the links: " +
                                     share_percent(outcome.bound_share) + " of it reached");
   }

@@ -155,7 +155,8 @@ bool CheckReport::passed() const {
 
 Expected<double> metric_value(const Outcome& outcome, const Measurement& row) {
   if (row.metric == "time") return outcome.time_us;
-  if (row.metric == "logical_bandwidth") return outcome.logical_gb_per_s;
+  if (row.metric == "logical_bandwidth" || row.metric == "rdma_logical_bandwidth")
+    return outcome.logical_gb_per_s;
   if (row.metric == "microbenchmark" && !outcome.figures.empty())
     return figure_in_unit(outcome.figures.front(), row.unit);
   if (row.metric == "slowdown" && outcome.parts.size() > 1) return outcome.parts[1].slowdown();

@@ -22,9 +22,10 @@ struct Outcome {
   double time_us = 0;                 ///< one call, until the slowest rank is done
   double time_us_rank0 = 0;           ///< the last call on rank 0, event to event
   double logical_gb_per_s = 0;        ///< received rows, own rank included, times row bytes, over time_us
-  double wire_gb_per_s = 0;           ///< the part of it that crosses NVLink
-  double bound_us = 0;                ///< speed-of-light time of the same traffic on this topology
-  double bound_share = 0;             ///< bound_us / time_us
+  double wire_gb_per_s = 0;           ///< the part of it that crosses NVLink, or NICs
+  std::optional<double> nvlink_logical_gb_per_s;  ///< across nodes: rows received over NVLink, as the others
+  double bound_us = 0;     ///< speed-of-light time of the same traffic on this topology
+  double bound_share = 0;  ///< bound_us / time_us
   uint64_t warp_instructions = 0;
   uint64_t events = 0;
   ResultState result = ResultState::unchecked;

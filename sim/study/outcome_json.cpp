@@ -116,6 +116,8 @@ Outcome outcome_of(const json& entry) {
     outcome.sampled = Sampled{.error_pct = entry.at("sampling").at("error_pct"),
                               .executed_share = entry.at("sampling").at("executed_share"),
                               .steady = entry.at("sampling").at("steady")};
+  if (const json& nvlink = entry.at("nvlink_logical_gb_per_s"); !nvlink.is_null())
+    outcome.nvlink_logical_gb_per_s = nvlink;
   for (const json& kernel : entry.at("kernels")) {
     outcome.kernels.push_back({kernel.at("role"), kernel.at("rank0_us"), kernel.at("max_us")});
   }
@@ -149,6 +151,8 @@ json to_json(const Outcome& outcome) {
           {"time_us_rank0", outcome.time_us_rank0},
           {"logical_gb_per_s", outcome.logical_gb_per_s},
           {"wire_gb_per_s", outcome.wire_gb_per_s},
+          {"nvlink_logical_gb_per_s",
+           outcome.nvlink_logical_gb_per_s ? json(*outcome.nvlink_logical_gb_per_s) : json()},
           {"bound_us", outcome.bound_us},
           {"bound_share", outcome.bound_share},
           {"warp_instructions", outcome.warp_instructions},

@@ -68,6 +68,7 @@ Outcome outcome_of(const Job& job, const Scenario& scenario, const ScenarioResul
           .time_us_rank0 = result.time_us_rank0,
           .logical_gb_per_s = result.logical_gb_per_s,
           .wire_gb_per_s = result.wire_gb_per_s,
+          .nvlink_logical_gb_per_s = result.nvlink_logical_gb_per_s,
           .bound_us = result.bound_us,
           .bound_share = result.bound_share,
           .warp_instructions = result.warp_instructions,

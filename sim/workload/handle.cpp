@@ -39,9 +39,12 @@ std::vector<int32_t> channel_offsets(const Routing& routing, uint32_t destinatio
   const uint32_t ranks = routing.shape().ranks;
   std::vector<int32_t> offsets(ranks * channels);
   for (uint32_t s = 0; s < ranks; ++s) {
-    const std::vector<int32_t> prefix = channel_prefix(routing, s, channels);
-    for (uint32_t c = 1; c < channels; ++c)
-      offsets[s * channels + c] = prefix[destination * channels + c - 1];
+    int32_t before = 0;
+    for (uint32_t c = 0; c < channels; ++c) {
+      offsets[s * channels + c] = before;
+      const TokenSpan span = channel_tokens(routing.shape().tokens, channels, c);
+      for (uint32_t t = span.begin; t < span.end; ++t) before += routing.selected(s, t, destination);
+    }
   }
   return offsets;
 }

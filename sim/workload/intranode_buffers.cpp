@@ -9,9 +9,9 @@
 namespace ptxwire::sim {
 
 Expected<void> IntranodeNode::allocate(uint32_t rank) {
-  const Scenario& s = scenario_;
+  const Scenario& s = scenario();
   RankBuffers& b = buffers_[rank];
-  BufferAllocator allocate(cluster_, rank);
+  BufferAllocator allocate(cluster(), rank);
   const uint64_t ring_table = uint64_t{s.ranks} * s.channels() * sizeof(int32_t);
   allocate(b.comm, layout_.bytes, "communication buffer");
   allocate(b.signals, kBarrierSlots * kMaxRanks * sizeof(int32_t), "barrier signals");
@@ -19,14 +19,14 @@ Expected<void> IntranodeNode::allocate(uint32_t rank) {
   allocate(b.channel_offsets, ring_table, "channel offsets");
   allocate(b.slot_record, uint64_t{s.tokens} * s.ranks * sizeof(int32_t), "slot record");
   if (!allocate.result()) return allocate.result();
-  return s.kernel == KernelFamily::intranode_dispatch ? allocate_dispatch(rank) : allocate_combine(rank);
+  return is_dispatch(s) ? allocate_dispatch(rank) : allocate_combine(rank);
 }
 
 Expected<void> IntranodeNode::allocate_dispatch(uint32_t rank) {
-  const Scenario& s = scenario_;
+  const Scenario& s = scenario();
   RankBuffers& b = buffers_[rank];
-  BufferAllocator allocate(cluster_, rank);
-  const uint64_t tokens = s.tokens, rows = routing_.received(rank), payload = row_payload_bytes(s);
+  BufferAllocator allocate(cluster(), rank);
+  const uint64_t tokens = s.tokens, rows = routing().received(rank), payload = row_payload_bytes(s);
   const uint64_t scale_bytes = uint64_t{s.scales()} * sizeof(float);
   const bool full = s.notify == NotifyMode::full;
   allocate(b.channel_prefix, uint64_t{s.ranks} * s.channels() * sizeof(int32_t), "channel prefix");
@@ -53,10 +53,10 @@ Expected<void> IntranodeNode::allocate_dispatch(uint32_t rank) {
 }
 
 Expected<void> IntranodeNode::allocate_combine(uint32_t rank) {
-  const Scenario& s = scenario_;
+  const Scenario& s = scenario();
   RankBuffers& b = buffers_[rank];
-  BufferAllocator allocate(cluster_, rank);
-  const uint64_t rows = routing_.received(rank), payload = row_payload_bytes(s);
+  BufferAllocator allocate(cluster(), rank);
+  const uint64_t rows = routing().received(rank), payload = row_payload_bytes(s);
   allocate(b.input_rows, rows * payload, "rows to send back");
   allocate(b.input_source, rows * sizeof(int32_t), "source of the rows");
   allocate(b.output_rows, s.tokens * payload, "combined rows");
@@ -68,10 +68,10 @@ Expected<void> IntranodeNode::allocate_combine(uint32_t rank) {
 }
 
 Expected<void> IntranodeNode::fill_topk(uint32_t rank, const TestData& data) {
-  const Scenario& s = scenario_;
+  const Scenario& s = scenario();
   const RankBuffers& b = buffers_[rank];
-  BufferWriter write(cluster_);
-  if (b.topk_idx != 0) write(b.topk_idx, routing_.experts(rank));
+  BufferWriter write(cluster());
+  if (b.topk_idx != 0) write(b.topk_idx, routing().experts(rank));
   if (b.topk_weights != 0) {
     std::vector<float> weights;
     for (uint32_t token = 0; token < s.tokens; ++token)
@@ -82,12 +82,12 @@ Expected<void> IntranodeNode::fill_topk(uint32_t rank, const TestData& data) {
 }
 
 Expected<void> IntranodeNode::fill_dispatch(uint32_t rank, const TestData& data) {
-  const Scenario& s = scenario_;
+  const Scenario& s = scenario();
   const RankBuffers& b = buffers_[rank];
   const uint64_t payload = row_payload_bytes(s);
-  const std::span<uint8_t> rows = cluster_.view(b.input_rows, s.tokens * payload);
+  const std::span<uint8_t> rows = cluster().view(b.input_rows, s.tokens * payload);
   const std::span<float> scales =
-      view_values<float>(cluster_, b.input_scales, uint64_t{s.tokens} * s.scales());
+      view_values<float>(cluster(), b.input_scales, uint64_t{s.tokens} * s.scales());
   if (rows.size() != s.tokens * payload || scales.size() != uint64_t{s.tokens} * s.scales()) return no_view();
   for (uint32_t token = 0; token < s.tokens; ++token) {
     data.fill_row(rank, token, rows.subspan(token * payload, payload));
@@ -96,36 +96,36 @@ Expected<void> IntranodeNode::fill_dispatch(uint32_t rank, const TestData& data)
   }
   if (const auto topk = fill_topk(rank, data); !topk) return topk.error();
   if (s.notify == NotifyMode::full) return {};  // the GPUs find out themselves
-  BufferWriter write(cluster_);
-  write(b.membership, routing_.membership(rank));
-  write(b.matrix, rank_matrix(routing_));
-  write(b.channel_prefix, channel_prefix(routing_, rank, s.channels()));
+  BufferWriter write(cluster());
+  write(b.membership, routing().membership(rank));
+  write(b.matrix, rank_matrix(routing()));
+  write(b.channel_prefix, channel_prefix(routing(), rank, s.channels()));
   return write.result();
 }
 
 Expected<void> IntranodeNode::fill_combine(uint32_t rank, const TestData& data) {
-  const Scenario& s = scenario_;
+  const Scenario& s = scenario();
   const RankBuffers& b = buffers_[rank];
-  const uint64_t received = routing_.received(rank);
+  const uint64_t received = routing().received(rank);
   const uint32_t topk = s.send_topk ? s.topk : 0;
-  const std::span<uint16_t> rows = view_values<uint16_t>(cluster_, b.input_rows, received * s.hidden);
+  const std::span<uint16_t> rows = view_values<uint16_t>(cluster(), b.input_rows, received * s.hidden);
   if (rows.size() != received * s.hidden) return no_view();
   std::vector<int32_t> source;
   std::vector<float> weights;
   source.reserve(received);
   for (uint32_t from = 0; from < s.ranks; ++from)
     for (uint32_t token = 0; token < s.tokens; ++token) {
-      if (!routing_.selected(from, token, rank)) continue;
+      if (!routing().selected(from, token, rank)) continue;
       data.fill_summand(rank, from, token, rows.subspan(source.size() * s.hidden, s.hidden));
       source.push_back(static_cast<int32_t>(token));
       for (uint32_t k = 0; k < topk; ++k) weights.push_back(data.summand_weight(rank, from, token, k));
     }
-  BufferWriter write(cluster_);
+  BufferWriter write(cluster());
   write(b.input_source, source);
   write(b.topk_weights, weights);
-  write(b.matrix, rank_matrix(routing_));
-  write(b.channel_offsets, channel_offsets(routing_, rank, s.channels()));
-  write(b.slot_record, slot_record(routing_, rank, s.channels()));
+  write(b.matrix, rank_matrix(routing()));
+  write(b.channel_offsets, channel_offsets(routing(), rank, s.channels()));
+  write(b.slot_record, slot_record(routing(), rank, s.channels()));
   return write.result();
 }
 

@@ -6,9 +6,11 @@
 #include "models/machines/machine.hpp"
 #include "models/machines/toml_file.hpp"
 #include "sim/workload/co_run.hpp"
-#include "sim/workload/intranode.hpp"
+#include "sim/workload/expert_calls.hpp"
+#include "sim/workload/internode_run.hpp"
 #include "sim/workload/intranode_run.hpp"
 #include "sim/workload/micro_run.hpp"
+#include "sim/workload/network.hpp"
 #include "sim/workload/ring_broadcast.hpp"
 #include "sim/workload/run_parts.hpp"
 #include "support/data_path.hpp"
@@ -51,8 +53,6 @@ Expected<models::Machine> scenario_machine(const Scenario& scenario) {
   return machine;
 }
 
-namespace {}  // namespace
-
 std::string_view result_state_name(ResultState state) {
   switch (state) {
     case ResultState::correct:
@@ -74,6 +74,9 @@ Expected<ScenarioResult> run_family(const Scenario& scenario, const models::Mach
       return run_co_run(scenario, machine, options);
     case KernelFamily::ring_broadcast:
       return run_ring_broadcast(scenario, machine, options);
+    case KernelFamily::internode_dispatch:
+    case KernelFamily::internode_combine:
+      return run_internode(scenario, machine, options);
     default:
       return run_intranode(scenario, machine, options);
   }
@@ -127,6 +130,11 @@ Expected<std::vector<std::string>> scenario_inputs(const Scenario& scenario) {
     add(*program);
     if (micro) add(scenario.path);  // buffers, launches and checksum are not among the settings
     return paths;
+  }
+  if (is_internode(scenario.kernel)) {
+    const auto network = network_path(scenario);
+    if (!network) return network.error();
+    add(*network);
   }
   const auto programs = scenario_programs(scenario);
   if (!programs) return programs.error();

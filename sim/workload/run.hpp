@@ -44,6 +44,9 @@ struct ScenarioResult {
   /// the published definition. GB = 10^9 bytes.
   double logical_gb_per_s = 0;
   double wire_gb_per_s = 0;  ///< the same without the rows that stay on rank 0
+  /// Across nodes logical_gb_per_s counts (token, node) pairs, the own node included, and wire_gb_per_s those
+  /// that leave it; this one the rows that rank 0 received over NVLink or from itself.
+  std::optional<double> nvlink_logical_gb_per_s;
   double bound_us =
       0;  ///< payload of the busiest GPU and direction over the rate of its links: no run can be faster
   double bound_share = 0;                      ///< bound_us / time_us

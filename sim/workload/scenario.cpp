@@ -6,6 +6,7 @@
 
 #include "models/machines/toml_file.hpp"
 #include "ptx_frontend/frontend.hpp"
+#include "sim/workload/internode.hpp"
 #include "sim/workload/ring_broadcast.hpp"
 #include "sim/workload/scenario_keys.hpp"
 #include "support/data_path.hpp"
@@ -171,6 +172,59 @@ Expected<void> apply_override(Scenario& scenario, std::string_view assignment) {
   return (*key)->set(scenario, **key, {ScenarioValue::Kind::text, std::string(value)});
 }
 
+namespace {
+
+std::string number(uint64_t value) { return std::to_string(value); }
+
+/// What the dispatch and combine kernels have in common.
+Expected<void> validate_experts(const Scenario& s) {
+  if (s.ranks == 0 || s.experts == 0 || s.experts % s.ranks != 0 || s.experts > kMaxExperts)
+    return refuse(s, "'experts' is " + number(s.experts) + ", expected a multiple of the " + number(s.ranks) +
+                         " ranks of at most " + number(kMaxExperts));
+  if (s.topk == 0 || s.topk > kMaxTopk || s.topk > s.experts)
+    return refuse(s,
+                  "'topk' is " + number(s.topk) + ", expected 1 to " + number(std::min(kMaxTopk, s.experts)));
+  if (s.routing == RoutingPattern::all_to_one && s.topk > s.experts / s.ranks)
+    return refuse(s, "'routing' all_to_one needs topk <= experts / ranks");
+  if (s.calls == 0 || s.calls > kMaxCalls)
+    return refuse(s, "'calls' is " + number(s.calls) + ", expected 1 to " + number(kMaxCalls));
+  if (!is_dispatch(s) && s.elements == ElementType::fp8)
+    return refuse(s, "'elements' is fp8, but combine adds bf16 rows", "elements = \"bf16\"");
+  const uint64_t payload = row_payload_bytes(s);
+  if (s.hidden > kMaxHidden)
+    return refuse(s, "'hidden' is " + number(s.hidden) + ", expected at most " + number(kMaxHidden));
+  if (payload == 0 || payload % kRowGranuleBytes != 0)
+    return refuse(s, "'hidden' is " + number(s.hidden) + ": rows of " + number(payload) +
+                         " bytes, expected a multiple of " + number(kRowGranuleBytes));
+  return {};
+}
+
+Expected<void> validate_intranode(const Scenario& s) {
+  if (s.revision != KernelRevision::a && s.revision != KernelRevision::d)
+    return refuse(s, "'revision': the intranode kernels have a and d");
+  if (s.ranks != 2 && s.ranks != 4 && s.ranks != kMaxRanks)
+    return refuse(s, "'ranks' is " + number(s.ranks) + ", the intranode kernels take 2, 4 or 8");
+  if (s.sms == 0 || s.sms % 2 != 0)
+    return refuse(s, "'sms' is " + number(s.sms) + ", expected an even number: a channel is two CTAs");
+  if (const auto valid = validate_experts(s); !valid) return valid.error();
+  if (s.chunk == 0 || s.chunk > s.ring_slots)
+    return refuse(
+        s, "'chunk' is " + number(s.chunk) + ", expected 1 to the " + number(s.ring_slots) + " ring_slots",
+        "a sender would wait for more free slots than the ring has");
+  if (!is_dispatch(s) && s.ring_slots < kCombineWorkers - 1 + s.chunk)
+    return refuse(s,
+                  "'ring_slots' is " + number(s.ring_slots) + ", combine with chunk " + number(s.chunk) +
+                      " needs " + number(kCombineWorkers - 1 + s.chunk),
+                  "a slot is released only when all 23 adding warps are past it");
+  const uint64_t payload = row_payload_bytes(s);
+  if (is_dispatch(s) && s.revision == KernelRevision::d && payload > kMaxBulkRowBytes)
+    return refuse(s, "'hidden' is " + number(s.hidden) + ": rows of " + number(payload) +
+                         " bytes do not fit the staging of revision d, at most " + number(kMaxBulkRowBytes));
+  return {};
+}
+
+}  // namespace
+
 Expected<void> validate(const Scenario& s) {
   if (s.registers > kMaxRegisters)
     return refuse(s, "'registers' is " + std::to_string(s.registers) + ", expected at most " +
@@ -180,47 +234,13 @@ Expected<void> validate(const Scenario& s) {
   if (s.kernel == KernelFamily::micro) return validate_micro(s);
   if (s.kernel == KernelFamily::ring_broadcast) return validate_ring_broadcast(s);
   if (s.kernel == KernelFamily::co_run) return validate_co_run(s);
-  const auto number = [](uint64_t value) { return std::to_string(value); };
+  if (is_internode(s.kernel)) {
+    if (const auto valid = validate_experts(s); !valid) return valid.error();
+    return validate_internode(s);
+  }
   if (s.kernel != KernelFamily::intranode_dispatch && s.kernel != KernelFamily::intranode_combine)
     return refuse(s, "'kernel': this family has no host side yet");
-  if (s.revision != KernelRevision::a && s.revision != KernelRevision::d)
-    return refuse(s, "'revision': the intranode kernels have a and d");
-  if (s.ranks != 2 && s.ranks != 4 && s.ranks != kMaxRanks)
-    return refuse(s, "'ranks' is " + number(s.ranks) + ", the intranode kernels take 2, 4 or 8");
-  if (s.sms == 0 || s.sms % 2 != 0)
-    return refuse(s, "'sms' is " + number(s.sms) + ", expected an even number: a channel is two CTAs");
-  if (s.experts == 0 || s.experts % s.ranks != 0 || s.experts > kMaxExperts)
-    return refuse(s, "'experts' is " + number(s.experts) + ", expected a multiple of the " + number(s.ranks) +
-                         " ranks of at most " + number(kMaxExperts));
-  if (s.topk == 0 || s.topk > kMaxTopk || s.topk > s.experts)
-    return refuse(s,
-                  "'topk' is " + number(s.topk) + ", expected 1 to " + number(std::min(kMaxTopk, s.experts)));
-  if (s.routing == RoutingPattern::all_to_one && s.topk > s.experts / s.ranks)
-    return refuse(s, "'routing' all_to_one needs topk <= experts / ranks");
-  if (s.chunk == 0 || s.chunk > s.ring_slots)
-    return refuse(
-        s, "'chunk' is " + number(s.chunk) + ", expected 1 to the " + number(s.ring_slots) + " ring_slots",
-        "a sender would wait for more free slots than the ring has");
-  if (s.kernel == KernelFamily::intranode_combine && s.ring_slots < kCombineWorkers - 1 + s.chunk)
-    return refuse(s,
-                  "'ring_slots' is " + number(s.ring_slots) + ", combine with chunk " + number(s.chunk) +
-                      " needs " + number(kCombineWorkers - 1 + s.chunk),
-                  "a slot is released only when all 23 adding warps are past it");
-  if (s.calls == 0 || s.calls > kMaxCalls)
-    return refuse(s, "'calls' is " + number(s.calls) + ", expected 1 to " + number(kMaxCalls));
-  const bool combine = s.kernel == KernelFamily::intranode_combine;
-  if (combine && s.elements == ElementType::fp8)
-    return refuse(s, "'elements' is fp8, but combine adds bf16 rows", "elements = \"bf16\"");
-  const uint64_t payload = uint64_t{s.hidden} * (s.elements == ElementType::fp8 ? 1 : 2);
-  if (s.hidden > kMaxHidden)
-    return refuse(s, "'hidden' is " + number(s.hidden) + ", expected at most " + number(kMaxHidden));
-  if (payload == 0 || payload % kRowGranuleBytes != 0)
-    return refuse(s, "'hidden' is " + number(s.hidden) + ": rows of " + number(payload) +
-                         " bytes, expected a multiple of " + number(kRowGranuleBytes));
-  if (!combine && s.revision == KernelRevision::d && payload > kMaxBulkRowBytes)
-    return refuse(s, "'hidden' is " + number(s.hidden) + ": rows of " + number(payload) +
-                         " bytes do not fit the staging of revision d, at most " + number(kMaxBulkRowBytes));
-  return {};
+  return validate_intranode(s);
 }
 
 std::vector<std::pair<std::string, std::string>> scenario_settings(const Scenario& scenario) {

@@ -34,6 +34,9 @@ enum class KernelFamily : uint8_t {
   low_latency_dispatch,
   low_latency_combine
 };
+[[nodiscard]] constexpr bool is_internode(KernelFamily family) {
+  return family == KernelFamily::internode_dispatch || family == KernelFamily::internode_combine;
+}
 /// State of the kernels (kernels/README.md): a, b and c move rows through registers, d with bulk copies.
 /// Across nodes a posts through the host, b, c and d from the GPU; low latency uses NVLink from c on.
 enum class KernelRevision : uint8_t { a, b, c, d };

@@ -1,0 +1,108 @@
+#include "sim/workload/internode_run.hpp"
+
+#include <algorithm>
+
+#include "models/fabric/network_topology.hpp"
+#include "sim/workload/internode.hpp"
+#include "sim/workload/internode_expectation.hpp"
+#include "sim/workload/intranode_run.hpp"
+#include "sim/workload/network.hpp"
+#include "sim/workload/run_parts.hpp"
+#include "sim/workload/timed_calls.hpp"
+
+namespace ptxwire::sim {
+
+namespace {
+
+/// Rows that the busiest GPU puts on a kind of link or gets from it, whichever is more.
+struct BusiestRows {
+  uint64_t nic = 0, nvlink = 0;
+};
+
+/// Dispatch and combine take the same ways, in opposite directions.
+BusiestRows busiest_gpu(const Routing& routing) {
+  const uint32_t ranks = routing.shape().ranks, nodes = ranks / kGpusPerNode;
+  std::vector<BusiestRows> out(ranks), in(ranks);
+  for (uint32_t source = 0; source < ranks; ++source)
+    for (uint32_t token = 0; token < routing.shape().tokens; ++token)
+      for (uint32_t m = 0; m < nodes; ++m) {
+        const uint32_t gpus = gpus_of_node(routing, source, token, m);
+        if (gpus == 0) continue;
+        const uint32_t forwarder = m * kGpusPerNode + source % kGpusPerNode;
+        if (forwarder != source) {
+          ++out[source].nic;
+          ++in[forwarder].nic;
+        }
+        for (uint32_t g = 0; g < kGpusPerNode; ++g) {
+          const uint32_t destination = m * kGpusPerNode + g;
+          if ((gpus >> g & 1U) == 0 || destination == forwarder) continue;
+          ++out[forwarder].nvlink;
+          ++in[destination].nvlink;
+        }
+      }
+  BusiestRows busiest;
+  for (uint32_t rank = 0; rank < ranks; ++rank) {
+    busiest.nic = std::max({busiest.nic, out[rank].nic, in[rank].nic});
+    busiest.nvlink = std::max({busiest.nvlink, out[rank].nvlink, in[rank].nvlink});
+  }
+  return busiest;
+}
+
+/// As published: (token, node) pairs, the own node included, and received rows, the own rank included; both
+/// of rank 0.
+void fill_internode_rates(ScenarioResult& result, const Scenario& s, const Routing& routing,
+                          const models::Machine& machine, const models::NetworkTopology& network) {
+  const auto gb_per_s = [&](uint64_t bytes) {
+    return result.time_us > 0 ? static_cast<double>(bytes) / result.time_us * 1e-3 : 0.0;
+  };
+  result.logical_bytes = node_pairs(routing, 0) * s.row_bytes();
+  result.wire_bytes = pairs_off_node(routing, 0) * s.row_bytes();
+  result.logical_gb_per_s = gb_per_s(result.logical_bytes);
+  result.wire_gb_per_s = gb_per_s(result.wire_bytes);
+  result.nvlink_logical_gb_per_s = gb_per_s(routing.received(0) * s.row_bytes());
+
+  const BusiestRows busiest = busiest_gpu(routing);
+  const double nic_rate = network.links()[network.nic_link(models::NicId{0})].bytes_per_second;
+  const double nvlink_rate = machine.nvlink.links_per_gpu * machine.nvlink.link_bytes_per_second;
+  result.bound_us = std::max(static_cast<double>(busiest.nic) / nic_rate,
+                             static_cast<double>(busiest.nvlink) / nvlink_rate) *
+                    static_cast<double>(s.row_bytes()) * 1e6;
+  result.bound_share = result.time_us > 0 ? result.bound_us / result.time_us : 0;
+}
+
+}  // namespace
+
+Expected<ScenarioResult> run_internode(const Scenario& scenario, const models::Machine& machine,
+                                       const RunOptions& options) {
+  // Rows that came in and went out.
+  const uint64_t bytes = 2 * uint64_t{scenario.tokens} * scenario.row_bytes();
+  const std::string what = "'tokens' is " + std::to_string(scenario.tokens) + ": input and output";
+  if (const auto fits = check_fits_gpu(scenario, machine, bytes, what); !fits) return fits.error();
+  const auto network = scenario_network(scenario);
+  if (!network) return network.error();
+  auto cluster = Cluster::create(machine, scenario.ranks, &*network);
+  if (!cluster) return cluster.error();
+  const Routing routing(routing_shape(scenario));
+  const TestData data(scenario.seed);
+  auto host = InternodeCluster::create(**cluster, scenario, routing, data);
+  if (!host) return host.error();
+  auto timed = run_calls(**host, options);
+  if (!timed) return timed.error();
+
+  ScenarioResult result;
+  fill_times(result, **host, std::move(*timed));
+  if (scenario.ptx.empty())  // kernels/src: what the even and the odd CTA of a channel do
+    result.cta_roles = is_dispatch(scenario)
+                           ? std::array<std::string, 2>{"forwarders", "RDMA senders and NVLink receivers"}
+                           : std::array<std::string, 2>{"NVLink senders and forwarders", "RDMA receivers"};
+  fill_internode_rates(result, scenario, routing, machine, *network);
+  if (options.check_results) {
+    auto mismatch = is_dispatch(scenario) ? check_internode_dispatch(**host, data)
+                                          : check_internode_combine(**host, data);
+    if (!mismatch) return mismatch.error();
+    judge(result, *std::move(mismatch));
+  }
+  return result;
+}
+
+}  // namespace ptxwire::sim
