@@ -105,9 +105,16 @@ def published_group(r, stem):
         return f"{stem}-0224" if source in ("S_DEEPEP_V1_0224", "S_DEEPEP_V1_0605") and ranks == 256 else ""
     if source == "S_ISSUE_PPLX10" or source not in REPEATS_NORMAL:
         return ""
-    if ranks == 32 and source == "S_DEEPEP_V1_0224":
-        return ""  # revision A differs from B at EP32: a measurement of its own
+    if ranks > 8 and source == "S_DEEPEP_V1_0224":
+        return ""  # revision A is another kernel across nodes, though both tables print one number at EP16
     return f"h800-ep{ranks}-{r['kernel']}"
+
+
+def published_revision(r, gpu, place, mode):
+    """State of the kernels of a row (kernels/README.md), where it changed between tables of one kind."""
+    if gpu != "H800" or place != "internode" or mode != "normal":
+        return ""
+    return "a" if r["source_id"] == "S_DEEPEP_V1_0224" else "b"
 
 
 def published(r):
@@ -128,8 +135,9 @@ def published(r):
     if r["framework"].startswith("pplx"):
         id += f"-t{r['tokens']}"
     scenario = f"{gpu.lower()}_{'low_latency' if low_latency else place}_{r['kernel'].replace('+', '_')}_ep{r['ranks']}"
-    setting = settings(tokens=r["tokens"], hidden=r["hidden"], topk=r["topk"], topk_groups=r["topk_groups"],
-                       experts=r["num_experts"], sms=r["sm_count"])
+    # Top-k groups are not a setting: the routing of the tests takes the best min(nodes, 4), which the tables state.
+    setting = settings(revision=published_revision(r, gpu, place, mode), tokens=r["tokens"], hidden=r["hidden"],
+                       topk=r["topk"], experts=r["num_experts"], sms=r["sm_count"])
     common = dict(source=r["source_id"], family=f"{gpu.lower()}-{kind}", gpu=gpu, machine=machine_of(gpu),
                   scenario=scenario, setting=setting, role=role_of_published(r, low_latency),
                   group=published_group(r, stem) if gpu == "H800" else "")
@@ -177,6 +185,10 @@ def sm_sweep(r):
 # --- deepep_tuning_sweeps: chunk sizes, from logs in issue threads --------------------------------------------
 
 
+# Logs from before 2025-04-22 that name their GPU: the host posts.
+POSTED_BY_HOST = {"S_ISSUE_51": "a"}
+
+
 def tuning_sweep(r):
     gpu = short_gpu(r["gpu"])
     ranks = int(r["ranks"]) if r["ranks"] else 0
@@ -195,8 +207,10 @@ def tuning_sweep(r):
                       ("rdma_logical_bandwidth", "rdma_bandwidth_logical_gb_per_s"))
     return [row(id, r["source_id"], f"{gpu.lower()}-{place}-chunks", gpu, machine_of(gpu),
                 f"{gpu.lower()}_{place}_{r['kernel']}_{where.replace('-', '_')}",
-                settings(tokens=r["tokens"], hidden=r["hidden"], topk=r["topk"], sms=r["sm_count"],
-                         chunk=r["nvl_chunk_tokens"], rdma_chunk=r["rdma_chunk_tokens"]),
+                settings(revision=POSTED_BY_HOST.get(r["source_id"]), tokens=r["tokens"], hidden=r["hidden"],
+                         topk=r["topk"], sms=r["sm_count"],
+                         **{"chunk" if intranode else "nvlink_chunk": r["nvl_chunk_tokens"]},
+                         rdma_chunk=r["rdma_chunk_tokens"]),
                 metric, "GB/s", r[column], "report")]
 
 
