@@ -30,10 +30,10 @@ struct LinkUse {
 
 class NvlinkFabric {
  public:
-  /// `gpu_processes[g]` is GPU g's process, `switch_processes[s]` that of switch s (one per
-  /// machine.nvlink.switches).
+  /// `gpu_processes[i]` is the process of the node's GPU i, which is GPU `first` + i of the cluster;
+  /// `switch_processes[s]` that of switch s (one per machine.nvlink.switches).
   NvlinkFabric(const Machine& machine, const std::vector<LogicalProcess*>& gpu_processes,
-               const std::vector<LogicalProcess*>& switch_processes);
+               const std::vector<LogicalProcess*>& switch_processes, GpuId first = {});
   ~NvlinkFabric();
 
   /// Must be called once for each GPU before the first transaction.

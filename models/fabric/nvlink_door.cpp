@@ -42,12 +42,13 @@ bool carries_data(AccessKind kind) {
 
 }  // namespace
 
-NvlinkDoor::NvlinkDoor(const NvlinkParameters& nvlink, const NvlinkTiming& timing, GpuId gpu,
+NvlinkDoor::NvlinkDoor(const NvlinkParameters& nvlink, const NvlinkTiming& timing, GpuId first, GpuId gpu,
                        LogicalProcess& process)
     : nvlink_(nvlink),
       timing_(timing),
       links_(nvlink.links_per_gpu),
       lines_per_granule_(nvlink.interleave_bytes / kLineBytes),
+      first_(first),
       gpu_(gpu),
       process_(process),
       egress_(nvlink.links_per_gpu) {
@@ -82,7 +83,7 @@ void NvlinkDoor::inject(Transaction& transaction, Picoseconds now) {
     NvlinkPiece& piece = *pool_.take();
     piece.transaction = &transaction;
     piece.from = gpu_;
-    piece.to = transaction.home_gpu;
+    piece.to = {transaction.home_gpu.value - first_.value};
     piece.link = static_cast<uint16_t>(link_of(granule));
     piece.first = static_cast<uint8_t>(first);
     piece.count = static_cast<uint8_t>(end - first);

@@ -18,7 +18,9 @@ struct MemoryCounters;
 
 class NvlinkDoor {
  public:
-  NvlinkDoor(const NvlinkParameters& nvlink, const NvlinkTiming& timing, GpuId gpu, LogicalProcess& process);
+  /// `gpu` counts within the node, whose first GPU is `first`.
+  NvlinkDoor(const NvlinkParameters& nvlink, const NvlinkTiming& timing, GpuId first, GpuId gpu,
+             LogicalProcess& process);
 
   void connect(uint32_t link, SwitchPlane& plane) { egress_[link].plane = &plane; }
   /// `doors[g]` is GPU g's, where acknowledgements go.
@@ -68,7 +70,7 @@ class NvlinkDoor {
   const NvlinkParameters& nvlink_;
   const NvlinkTiming& timing_;
   FastDivider links_, lines_per_granule_;
-  GpuId gpu_;
+  GpuId first_, gpu_;
   LogicalProcess& process_;
   GpuMemorySystem* memory_ = nullptr;
   MemoryCounters* counters_ = nullptr;

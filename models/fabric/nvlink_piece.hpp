@@ -18,7 +18,7 @@ struct NvlinkPiece {
   Transaction* transaction = nullptr;
   NvlinkPiece* next = nullptr;  ///< in the queue or free list it is in
   Picoseconds ready{};          ///< when it entered the egress queue
-  GpuId from, to;               ///< of the way it is on now: exchanged when it turns into its answer
+  GpuId from, to;  ///< in the node, of the way it is on now: exchanged when it turns into its answer
   uint32_t wire_bytes = 0, payload_bytes = 0;
   uint32_t first_packet_bytes = 0;
   uint32_t ack_bytes = 0;  ///< acknowledgements it causes on the reverse way

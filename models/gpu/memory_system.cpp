@@ -292,9 +292,10 @@ struct GpuMemorySystem::Implementation {
   void on_host_arrival(Picoseconds now, uint64_t argument) {
     Transaction& transaction = *reinterpret_cast<Transaction*>(argument);
     transaction.client->perform(transaction, 0, transaction.part_count, now);
-    Picoseconds back = now + pcie_latency;
+    // Writes over PCIe are posted: nothing comes back.
+    Picoseconds back = now;
     if (returns_data(transaction))
-      back += from_host.claim(now, pcie_time(transaction.bytes() + kPcieHeaderBytes)) - now;
+      back = pcie_latency + from_host.claim(now, pcie_time(transaction.bytes() + kPcieHeaderBytes));
     process.at(back, at_sm, argument | kPortClaimed);
   }
 

@@ -149,6 +149,20 @@ struct InfinibandParameters {
   uint32_t mtu_bytes = 4096;              ///< payload of a packet
 };
 
+/// A network interface and the PCIe link to its GPU.
+struct NicParameters {
+  double processing_ns = 150;                     ///< of a packet, on its way out and on its way in
+  double message_ns = 10;                         ///< between the starts of two messages
+  uint32_t fetch_entries = 8;                     ///< queue entries of 64 bytes per read
+  uint32_t window_bytes = 65536;                  ///< payload being read and packets before the port
+  double queue_bytes_per_second = 49e9;           ///< at most, of one queue pair
+  uint32_t outstanding_reads = 16;                ///< reads and atomics of a queue pair that are not answered
+  double pcie_latency_ns = 400;                   ///< NIC to GPU or host memory, one way
+  double pcie_bytes_per_second = 63e9;            ///< each direction, with headers
+  double pcie_duplex_bytes_per_second = 102.4e9;  ///< both directions together, with headers
+  uint32_t pcie_packet_bytes = 256, pcie_header_bytes = 26;
+};
+
 struct HostParameters {
   double launch_latency_us = 4.9;   ///< host call to first CTA on an idle stream
   double launch_interval_us = 2.0;  ///< between successive asynchronous launches of one host thread
@@ -178,6 +192,7 @@ struct Machine {
   HbmParameters hbm;
   NvlinkParameters nvlink;
   InfinibandParameters infiniband;
+  NicParameters nic;
   HostParameters host;
   std::vector<ParameterRecord> records;
 };

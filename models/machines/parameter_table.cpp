@@ -224,12 +224,31 @@ void add_infiniband(std::vector<Parameter>& table) {
   add(row<kFabric, &I::mtu_bytes>("infiniband.mtu_bytes", bytes, {256, 4096}));
 }
 
+void add_nic(std::vector<Parameter>& table) {
+  using enum Dimension;
+  using N = NicParameters;
+  constexpr auto kNic = &Machine::nic;
+  auto add = [&](Parameter parameter) { table.push_back(std::move(parameter)); };
+  add(row<kNic, &N::processing_ns>("nic.processing_ns", time, {0, 1e6}, kNanosecond));
+  add(row<kNic, &N::message_ns>("nic.message_ns", time, {0, 1e6}, kNanosecond));
+  add(row<kNic, &N::fetch_entries>("nic.fetch_entries", count, {1, 1024}));
+  add(row<kNic, &N::window_bytes>("nic.window_bytes", bytes, {4096, kMany}));
+  add(row<kNic, &N::queue_bytes_per_second>("nic.queue_bytes_per_second", rate, {1e6, 1e18}));
+  add(row<kNic, &N::outstanding_reads>("nic.outstanding_reads", count, {1, 65536}));
+  add(row<kNic, &N::pcie_latency_ns>("nic.pcie_latency_ns", time, {0, 1e6}, kNanosecond));
+  add(row<kNic, &N::pcie_bytes_per_second>("nic.pcie_bytes_per_second", rate, {1e6, 1e18}));
+  add(row<kNic, &N::pcie_duplex_bytes_per_second>("nic.pcie_duplex_bytes_per_second", rate, {1e6, 1e18}));
+  add(row<kNic, &N::pcie_packet_bytes>("nic.pcie_packet_bytes", bytes, {32, 4096}));
+  add(row<kNic, &N::pcie_header_bytes>("nic.pcie_header_bytes", bytes, {0, 256}));
+}
+
 std::vector<Parameter> build_table() {
   std::vector<Parameter> table{gpus_row()};
   add_sm(table);
   add_memory(table);
   add_links(table);
   add_infiniband(table);
+  add_nic(table);
   return table;
 }
 

@@ -16,30 +16,57 @@ using models::LogicalProcess;
 using models::Machine;
 using models::NvlinkFabric;
 
+// Processes in order: GPUs (with their NICs), NVSwitches node by node, InfiniBand switches.
 ClusterImplementation::ClusterImplementation(const Machine& machine, uint32_t gpus,
-                                             const models::NetworkTopology* /*network*/)
+                                             const models::NetworkTopology* network)
     : machine_(machine), gpu_count_(gpus) {
-  std::vector<LogicalProcess*> gpu_processes;
-  std::vector<LogicalProcess*> switch_processes;
-  for (uint32_t i = 0; i < gpus + machine_.nvlink.switches; ++i) {
-    processes_.push_back(std::make_unique<LogicalProcess>(i));
-    (i < gpus ? gpu_processes : switch_processes).push_back(processes_.back().get());
+  if (network != nullptr) network_ = *network;
+  const auto add_process = [&] {
+    processes_.push_back(std::make_unique<LogicalProcess>(static_cast<uint32_t>(processes_.size())));
+    return processes_.back().get();
+  };
+  std::vector<LogicalProcess*> gpu_processes, switch_processes;
+  for (uint32_t g = 0; g < gpus; ++g) gpu_processes.push_back(add_process());
+  for (uint32_t first = 0; first < gpus; first += machine_.gpus) {
+    const uint32_t last = std::min(gpus, first + machine_.gpus);
+    const std::vector<LogicalProcess*> node(gpu_processes.begin() + first, gpu_processes.begin() + last);
+    std::vector<LogicalProcess*> switches;
+    for (uint32_t s = 0; s < machine_.nvlink.switches; ++s) switches.push_back(add_process());
+    nvlink_.push_back(std::make_unique<NvlinkFabric>(machine_, node, switches, GpuId{first}));
   }
-  fabric_ = std::make_unique<NvlinkFabric>(machine_, gpu_processes, switch_processes);
+  lookahead_ = nvlink_.front()->lookahead();
+  if (network_) {
+    for (uint32_t s = 0; s < network_->switches(); ++s) switch_processes.push_back(add_process());
+    // NICs beyond the GPUs in use are there and idle.
+    std::vector<LogicalProcess*> nic_processes = gpu_processes;
+    nic_processes.resize(network_->nics(), gpu_processes.front());
+    infiniband_ = std::make_unique<models::InfinibandFabric>(*network_, machine_.infiniband, nic_processes,
+                                                             switch_processes);
+    lookahead_ = min(lookahead_, infiniband_->lookahead());
+  }
   group_.machine = &machine_;
-  for (uint32_t g = 0; g < gpus; ++g) {
-    memories_.push_back(std::make_unique<MemorySpace>(g));
-    host_memories_.push_back(std::make_unique<MemorySpace>(kHostBias + g));
-    group_.device_memory.push_back(memories_.back().get());
-    group_.host_memory.push_back(host_memories_.back().get());
-    systems_.push_back(std::make_unique<GpuMemorySystem>(machine_, GpuId{g}, *processes_[g], fabric_.get()));
-    fabric_->attach(GpuId{g}, *systems_.back());
-    devices_.push_back(std::make_unique<Device>(group_, GpuId{g}, *processes_[g], *systems_.back()));
-    group_.devices.push_back(devices_.back().get());
-    streams_.push_back(std::make_unique<StreamQueue>(models::LaunchTimer(machine_.host), fabric_->lookahead(),
-                                                     *processes_[g], *devices_.back()));
-  }
+  for (uint32_t g = 0; g < gpus; ++g) add_gpu(g);
   stream_priority_.resize(gpus);
+}
+
+void ClusterImplementation::add_gpu(uint32_t g) {
+  memories_.push_back(std::make_unique<MemorySpace>(g));
+  host_memories_.push_back(std::make_unique<MemorySpace>(kHostBias + g));
+  group_.device_memory.push_back(memories_.back().get());
+  group_.host_memory.push_back(host_memories_.back().get());
+  NvlinkFabric& nvlink = *nvlink_[g / machine_.gpus];
+  systems_.push_back(std::make_unique<GpuMemorySystem>(machine_, GpuId{g}, *processes_[g], &nvlink));
+  nvlink.attach(GpuId{g}, *systems_.back());
+  devices_.push_back(std::make_unique<Device>(group_, GpuId{g}, *processes_[g], *systems_.back()));
+  group_.devices.push_back(devices_.back().get());
+  streams_.push_back(std::make_unique<StreamQueue>(models::LaunchTimer(machine_.host), lookahead_,
+                                                   *processes_[g], *devices_.back()));
+  if (!infiniband_) return;
+  nics_.push_back(std::make_unique<NicDevice>(machine_, group_, *devices_.back(), *infiniband_));
+  group_.registers.push_back(nics_.back().get());
+  nic_registers_.push_back(std::make_unique<MemorySpace>(kRegisterBias + g));
+  static_cast<void>(nic_registers_.back()->allocate(NicDevice::kRegisterBytes, "NIC registers", 512));
+  group_.nic_registers.push_back(nic_registers_.back().get());
 }
 
 Error ClusterImplementation::no_gpu(GpuId gpu) const {
@@ -272,10 +299,18 @@ std::string_view wait_reason_name(WaitReason reason) {
 
 Expected<std::unique_ptr<Cluster>> Cluster::create(const models::Machine& machine, uint32_t gpus,
                                                    const models::NetworkTopology* network) {
-  if (gpus == 0 || gpus > machine.gpus)
-    return Error{.message = fmt::format("{} ranks asked for, machine '{}' has {} GPUs", gpus, machine.name,
-                                        machine.gpus),
-                 .path = machine.path};
+  if (gpus == 0 || (network == nullptr && gpus > machine.gpus))
+    return Error{.message = fmt::format("{} ranks asked for, a node of machine '{}' has {} GPUs", gpus,
+                                        machine.name, machine.gpus),
+                 .path = machine.path,
+                 .hint = gpus > machine.gpus ? "more nodes need a network" : ""};
+  if (network != nullptr && network->node().gpus() != machine.gpus)
+    return Error{.message = fmt::format("nodes of the network have {} GPUs, those of machine '{}' have {}",
+                                        network->node().gpus(), machine.name, machine.gpus),
+                 .path = network->path()};
+  if (network != nullptr && gpus > network->nics())
+    return Error{.message = fmt::format("{} ranks asked for, the network has {} NICs", gpus, network->nics()),
+                 .path = network->path()};
   return std::unique_ptr<Cluster>(std::make_unique<ClusterImplementation>(machine, gpus, network));
 }
 

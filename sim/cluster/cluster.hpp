@@ -18,6 +18,7 @@
 #include "models/machines/machine.hpp"
 #include "ptx_frontend/program.hpp"
 #include "sim/memory/tensor_map.hpp"
+#include "sim/nic/queue_pair.hpp"
 #include "support/error.hpp"
 
 namespace ptxwire::models {
@@ -28,9 +29,6 @@ namespace ptxwire::sim {
 
 using models::GpuId;
 using models::Picoseconds;
-
-/// A device address: valid on every GPU (peer access is on for every allocation). 0 is never a valid address.
-using DeviceAddress = uint64_t;
 
 struct Dim3 {
   uint32_t x = 1, y = 1, z = 1;
@@ -53,34 +51,6 @@ struct LaunchConfig {
   /// Raw parameter block, laid out as ProgramFunction::parameters; tensor maps come from encode_tensor_map.
   std::vector<uint8_t> parameters;
   std::string role;  ///< name for reports, e.g. "dispatch"; never read by any model
-};
-
-/// Keys of registered memory as the NIC knows them, in host order; queue entries hold them big-endian.
-struct MemoryKeys {
-  uint32_t local = 0, remote = 0;
-};
-/// What others may do with registered memory. The own NIC may read it and, with local_write, write it.
-struct MemoryRights {
-  bool local_write = true, remote_read = true, remote_write = true, remote_atomic = true;
-};
-
-/// One end of a queue pair. Memory is given by whoever creates it, of this GPU or mapped by it.
-struct QueueEnd {
-  GpuId gpu;                          ///< whose NIC it belongs to
-  uint32_t entries = 1024;            ///< of 64 bytes; a power of two up to 32768
-  DeviceAddress ring = 0;             ///< of queue entries
-  DeviceAddress doorbell_record = 0;  ///< 8 bytes: receive counter, send counter
-  DeviceAddress completion = 0;       ///< completion entries of 64 bytes
-  uint32_t completion_entries = 1;    ///< 1: collapsed, every completion overwrites entry 0
-};
-struct QueueOptions {
-  uint8_t virtual_lane = 0;
-  bool adaptive = false;          ///< packets take any of the equal ways and may overtake each other
-  bool relaxed_ordering = false;  ///< writes may become visible out of order
-};
-/// Of both ends, in host order.
-struct QueueNumbers {
-  uint32_t first = 0, second = 0;
 };
 
 using StreamId = uint32_t;

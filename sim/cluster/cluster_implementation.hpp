@@ -9,12 +9,15 @@
 #include <string_view>
 #include <vector>
 
+#include "models/fabric/infiniband.hpp"
+#include "models/fabric/network_topology.hpp"
 #include "models/fabric/nvlink.hpp"
 #include "models/gpu/memory_system.hpp"
 #include "sim/cluster/cluster.hpp"
 #include "sim/cluster/stream_queue.hpp"
 #include "sim/exec/device.hpp"
 #include "sim/memory/memory_space.hpp"
+#include "sim/nic/nic_device.hpp"
 
 namespace ptxwire::sim {
 
@@ -57,6 +60,8 @@ class ClusterImplementation final : public Cluster {
   Expected<QueueNumbers> connect(const QueueEnd& first, const QueueEnd& second,
                                  const QueueOptions& options) override;
   [[nodiscard]] DeviceAddress doorbell(GpuId gpu) const override;
+  [[nodiscard]] Expected<void> check_queue_end(const QueueEnd& end) const;
+  [[nodiscard]] std::string nic_errors() const;
 
   StreamId create_stream(GpuId gpu, int priority) override;
   Expected<LaunchId> launch(StreamId stream, LaunchConfig config) override;
@@ -70,6 +75,8 @@ class ClusterImplementation final : public Cluster {
   Expected<RunReport> run(const RunLimits& limits) override;
 
  private:
+  void add_gpu(uint32_t gpu);
+
   static constexpr uint8_t kOtherOwners = models::kMaxOwners - 1;
 
   /// A StreamId is gpu * kPerGpu + index; events alike.
@@ -124,11 +131,18 @@ class ClusterImplementation final : public Cluster {
   models::Machine machine_;
   uint32_t gpu_count_;
   std::vector<std::unique_ptr<models::LogicalProcess>> processes_;
-  std::unique_ptr<models::NvlinkFabric> fabric_;
+  std::vector<std::unique_ptr<models::NvlinkFabric>> nvlink_;  ///< by node
+  [[nodiscard]] const models::NvlinkFabric& nvlink_of(uint32_t gpu) const {
+    return *nvlink_[gpu / machine_.gpus];
+  }
+  models::Picoseconds lookahead_{};
+  std::optional<models::NetworkTopology> network_;
+  std::unique_ptr<models::InfinibandFabric> infiniband_;
   DeviceGroup group_;
-  std::vector<std::unique_ptr<MemorySpace>> memories_, host_memories_;
+  std::vector<std::unique_ptr<MemorySpace>> memories_, host_memories_, nic_registers_;
   std::vector<std::unique_ptr<models::GpuMemorySystem>> systems_;
   std::vector<std::unique_ptr<Device>> devices_;
+  std::vector<std::unique_ptr<NicDevice>> nics_;  ///< by GPU; empty without a network
   std::vector<std::unique_ptr<StreamQueue>> streams_;
   std::vector<std::vector<int>> stream_priority_;
   std::vector<LoadedModule> modules_;

@@ -110,7 +110,7 @@ std::optional<Error> ClusterImplementation::run_to_end(Picoseconds begin, const 
   uint32_t windows = 0;
   const uint64_t arrived_before = nvlink_payload_bytes();
   WindowRunnerOptions options;
-  options.lookahead = fabric_->lookahead();
+  options.lookahead = lookahead_;
   options.threads = limits.threads != 0 ? limits.threads : std::max(1U, std::thread::hardware_concurrency());
   options.stop = [&](Picoseconds now) {
     for (const std::unique_ptr<Device>& device : devices_)
@@ -134,7 +134,7 @@ std::optional<Error> ClusterImplementation::run_to_end(Picoseconds begin, const 
       return Error{
           .message = fmt::format("the kernels did not end within the budget of {:.0f} us of simulated "
                                  "time; these warps wait{}",
-                                 limits.max_time.us(), waiting_report()),
+                                 limits.max_time.us(), waiting_report() + nic_errors()),
           .hint = std::string(kWaitingHint)};
     if (idle()) return std::nullopt;
     // Nothing is in flight: lanes that wait for their warp go on; then polls that read a clock get a later
@@ -142,7 +142,7 @@ std::optional<Error> ClusterImplementation::run_to_end(Picoseconds begin, const 
     if (nudge(now(), {.clocks = false})) continue;
     const Picoseconds later = now() + grown(now(), models::microseconds(1));
     if (later < limit && nudge(later, {.clocks = true})) continue;
-    return Error{.message = "deadlock: nothing is in flight and these warps wait" + waiting_report(),
+    return Error{.message = "deadlock: nothing is in flight and these warps wait" + waiting_report() + nic_errors(),
                  .hint = std::string(kWaitingHint)};
   }
 }

@@ -17,7 +17,7 @@ ClusterImplementation::Before ClusterImplementation::snapshot() const {
     before.tensor_busy_clk.push_back(devices_[g]->tensor_busy_clk());
     auto& links = before.links.emplace_back();
     for (uint32_t l = 0; l < machine_.nvlink.links_per_gpu; ++l)
-      links.push_back({fabric_->egress_use(GpuId{g}, l), fabric_->ingress_use(GpuId{g}, l)});
+      links.push_back({nvlink_of(g).egress_use(GpuId{g}, l), nvlink_of(g).ingress_use(GpuId{g}, l)});
   }
   return before;
 }
@@ -102,8 +102,8 @@ RunReport ClusterImplementation::report(Picoseconds begin, Picoseconds end, cons
                                   machine_.sm.clock_hz / seconds / machine_.sm.count;
     const uint32_t links = machine_.nvlink.links_per_gpu;
     for (uint32_t l = 0; l < links; ++l) {
-      const models::LinkUse egress = fabric_->egress_use(GpuId{g}, l);
-      const models::LinkUse ingress = fabric_->ingress_use(GpuId{g}, l);
+      const models::LinkUse egress = nvlink_of(g).egress_use(GpuId{g}, l);
+      const models::LinkUse ingress = nvlink_of(g).ingress_use(GpuId{g}, l);
       const auto& [egress_before, ingress_before] = before.links[g][l];
       const double busy = static_cast<double>((egress.busy - egress_before.busy).value) * 1e-12 / seconds;
       out.nvlink_egress_utilisation += busy / links;

@@ -6,6 +6,7 @@
 
 #include "sim/exec/atomic_ops.hpp"
 #include "sim/exec/sm.hpp"
+#include "sim/memory/mapped_registers.hpp"
 
 namespace ptxwire::sim {
 
@@ -18,6 +19,7 @@ Device::Device(DeviceGroup& group, models::GpuId id, models::LogicalProcess& pro
                models::GpuMemorySystem& memory)
     : group_(group),
       id_(id),
+      first_peer_(id.value - id.value % group.machine->gpus),
       process_(process),
       memory_(memory),
       clock_(group.machine->sm.clock_hz),
@@ -141,11 +143,27 @@ void keep_sectors(WarpTransaction& transaction, unsigned first, unsigned count, 
 
 }  // namespace
 
+// Stores to registers of the NIC. What else a kernel may write there is ignored, as by the hardware.
+void Device::ring_doorbells(const WarpTransaction& transaction, Picoseconds now) {
+  const uint32_t nic = transaction.home() - kRegisterBias;
+  const auto first = static_cast<uint32_t>(std::countr_zero(transaction.mask));
+  for (uint32_t m = transaction.mask; m != 0; m &= m - 1) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(m));
+    const uint64_t address = transaction.contiguous
+                                 ? transaction.base + uint64_t{lane - first} * transaction.lane_bytes
+                                 : transaction.address[lane];
+    const uint8_t* bytes = transaction.data.data() + size_t{lane} * transaction.lane_bytes;
+    group_.registers[nic]->store(address, {bytes, transaction.lane_bytes}, now);
+  }
+}
+
 void Device::perform_here(WarpTransaction& transaction, unsigned first, unsigned count, Picoseconds now,
                           Device& home) {
   const MemorySpace& space = *group_.space(transaction.home());
   transaction.sampled = now;
   const bool load = transaction.kind == AccessKind::load;
+  if (transaction.home() >= kRegisterBias && transaction.kind == AccessKind::store)
+    return ring_doorbells(transaction, now);
   if (transaction.role == WarpTransaction::Role::cache_control) {
     if (transaction.fills_l1) keep_sectors(transaction, first, count, space);
     return;

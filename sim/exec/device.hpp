@@ -30,6 +30,7 @@ namespace ptxwire::sim {
 
 class Sm;
 class Device;
+class MappedRegisters;
 
 /// What all devices of a cluster share.
 struct DeviceGroup {
@@ -37,7 +38,8 @@ struct DeviceGroup {
   std::vector<Device*> devices;
   std::vector<MemorySpace*> device_memory, host_memory, nic_registers;  ///< by GPU
   bool park_polls = true;
-  int64_t quantum_cycles = 64;  ///< how far a warp may run ahead of the event clock
+  int64_t quantum_cycles = 64;              ///< how far a warp may run ahead of the event clock
+  std::vector<MappedRegisters*> registers;  ///< of its NIC, by GPU; empty without a network
 
   [[nodiscard]] MemorySpace* space(uint32_t home) const {
     if (home < device_memory.size()) return device_memory[home];
@@ -101,6 +103,10 @@ class Device final : public models::MemoryClient {
   // ---- for the SMs
   [[nodiscard]] const DeviceGroup& group() const { return group_; }
   [[nodiscard]] models::GpuId id() const { return id_; }
+  /// The memory of a home if loads and stores of this GPU reach it, else null.
+  [[nodiscard]] MemorySpace* space(uint32_t home) const {
+    return home % kHostBias - first_peer_ < group_.machine->gpus ? group_.space(home) : nullptr;
+  }
   [[nodiscard]] models::LogicalProcess& process() { return process_; }
   [[nodiscard]] models::GpuMemorySystem& memory() { return memory_; }
   /// For what is reached at random while warps run: registers, fragments.
@@ -140,6 +146,7 @@ class Device final : public models::MemoryClient {
   void notify_write(uint64_t address, uint64_t bytes, models::Picoseconds now);
 
  private:
+  void ring_doorbells(const WarpTransaction& transaction, models::Picoseconds now);
   void perform_here(WarpTransaction& transaction, unsigned first, unsigned count, models::Picoseconds now,
                     Device& home);
   void finish_if_drained(Launch& launch, models::Picoseconds now);
@@ -147,6 +154,7 @@ class Device final : public models::MemoryClient {
 
   DeviceGroup& group_;
   models::GpuId id_;
+  uint32_t first_peer_;  ///< first GPU of its node
   models::LogicalProcess& process_;
   models::GpuMemorySystem& memory_;
   models::ClockDomain clock_;

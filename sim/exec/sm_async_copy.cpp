@@ -87,7 +87,7 @@ bool Sm::send_async(Fragment& fragment, const Op& op, uint32_t mask, const uint6
   transaction.base = source[std::countr_zero(mask)];
   const uint32_t home = home_of(transaction.base);
   transaction.set_home(home);
-  const MemorySpace* space = device_.group().space(home);
+  const MemorySpace* space = device_.space(home);
   if (space == nullptr || !build_parts(transaction, source)) {
     stop_unmapped(fragment, mask, source, bytes);
     device_.recycle(&transaction);

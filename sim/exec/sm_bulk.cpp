@@ -101,7 +101,7 @@ bool Sm::describe_bulk_copy(Fragment& fragment, const Op& op, uint32_t lane, uin
   if (!to_global && !take_mbarrier(fragment, op, lane, barrier, copy)) return false;
   if (copy.between_shared) return true;
   copy.global_address = to_global ? destination : source;
-  const MemorySpace* space = device_.group().space(home_of(copy.global_address));
+  const MemorySpace* space = device_.space(home_of(copy.global_address));
   if (space != nullptr && space->resolve(copy.global_address, bytes) != nullptr) return true;
   stop(fragment,
        fmt::format("bulk copy touches unmapped global address {:#x} ({} bytes)", copy.global_address, bytes),

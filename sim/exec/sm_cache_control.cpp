@@ -44,7 +44,7 @@ bool Sm::cache_control(Fragment& fragment, const Op& op, uint32_t mask, int64_t 
     const auto lane = static_cast<uint32_t>(std::countr_zero(m));
     const uint64_t bytes = bulk ? uniform_source(fragment, op.src[1], 1U << lane) : 1;
     const MemorySpace* space =
-        address[lane] >> kGpuShift == 0 ? nullptr : device_.group().space(home_of(address[lane]));
+        address[lane] >> kGpuShift == 0 ? nullptr : device_.space(home_of(address[lane]));
     const bool live = space != nullptr && space->resolve(address[lane], bytes) != nullptr;
     if (kind == AccessKind::prefetch && !bulk) {
       if (!live) mask &= ~(1U << lane);

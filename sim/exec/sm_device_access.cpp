@@ -119,7 +119,7 @@ bool Sm::move_at_once(Fragment& fragment, const ExecOp& exec, const Op& op, cons
                       int64_t cycle) {
   const uint32_t lane_bytes = type_bytes(op.modifiers.type) * op.modifiers.vector;
   const uint32_t bytes = 32 * lane_bytes;
-  uint8_t* memory = device_.group().space(home_of(address[0]))->resolve(address[0], bytes);
+  uint8_t* memory = device_.space(home_of(address[0]))->resolve(address[0], bytes);
   if (memory == nullptr) {
     stop_unmapped(fragment, ~0U, address, lane_bytes);
     return false;
@@ -141,7 +141,7 @@ void Sm::access_home(Fragment& fragment, const ExecOp& exec, const Op& op, uint3
                      const uint64_t* address, uint32_t home, int64_t cycle, bool blocking) {
   Warp& warp = *fragment.warp;
   const uint32_t lane_bytes = type_bytes(op.modifiers.type) * op.modifiers.vector;
-  const MemorySpace* space = device_.group().space(home);
+  const MemorySpace* space = device_.space(home);
   WarpTransaction& transaction = *device_.new_transaction();
   transaction.role = WarpTransaction::Role::lanes;
   transaction.lane_bytes = static_cast<uint8_t>(lane_bytes);
@@ -215,10 +215,17 @@ void Sm::access_home(Fragment& fragment, const ExecOp& exec, const Op& op, uint3
 void Sm::stop_unmapped(const Fragment& fragment, uint32_t mask, const uint64_t* address, uint32_t bytes) {
   for (uint32_t m = mask; m != 0; m &= m - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(m));
-    const MemorySpace* space = device_.group().space(home_of(address[lane]));
+    const MemorySpace* space = device_.space(home_of(address[lane]));
     if (space != nullptr && space->resolve(address[lane], bytes) != nullptr) continue;
+    const uint32_t home = home_of(address[lane]);
+    std::string where = "no GPU has this address";
+    if (space != nullptr)
+      where = space->describe(address[lane], bytes);
+    else if (device_.group().space(home) != nullptr)
+      where = fmt::format("it belongs to GPU {}, which is in another node: loads and stores do not reach it",
+                          home % kHostBias);
     stop(fragment, fmt::format("access to unmapped global address {:#x} ({} bytes)", address[lane], bytes),
-         lane, space == nullptr ? "no GPU has this address" : space->describe(address[lane], bytes));
+         lane, where);
     return;
   }
 }
@@ -236,7 +243,7 @@ void Sm::submit(WarpTransaction& transaction, int64_t cycle) {
 bool Sm::build_parts(WarpTransaction& transaction, const uint64_t* addresses_of_lanes) const {
   const uint32_t mask = transaction.mask;
   const uint32_t lane_bytes = transaction.lane_bytes;
-  const MemorySpace& space = *device_.group().space(transaction.home());
+  const MemorySpace& space = *device_.space(transaction.home());
   const auto first = static_cast<uint32_t>(std::countr_zero(mask));
   const auto lanes = static_cast<uint32_t>(std::popcount(mask));
   transaction.contiguous = is_contiguous(mask, addresses_of_lanes, lane_bytes);

@@ -24,7 +24,7 @@ void Sm::intrinsic(Fragment& fragment, const ptx::CallSite& site, uint32_t mask)
   const auto read_bytes = [&](uint32_t lane, uint64_t address, uint32_t bytes) -> const uint8_t* {
     const Window window = window_of(address);
     if (window == Window::device) {
-      const MemorySpace* space = device_.group().space(home_of(address));
+      const MemorySpace* space = device_.space(home_of(address));
       return space == nullptr ? nullptr : space->resolve(address, bytes);
     }
     return near_pointer(fragment, window, address & (kWindowBytes - 1), lane, bytes, nullptr);

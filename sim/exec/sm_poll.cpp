@@ -95,7 +95,7 @@ bool Sm::try_park(Fragment& fragment, const ptx::PollLoop& loop, int64_t cycle) 
       shared = true;
       now = read.address + read.bytes <= cta.shared.size() ? cta.shared.data() + read.address : nullptr;
     } else {
-      now = device_.group().space(home_of(read.address))->resolve(read.address, read.bytes);
+      now = device_.space(home_of(read.address))->resolve(read.address, read.bytes);
     }
     if (now == nullptr || std::memcmp(now, read.value.data(), read.bytes) != 0) return false;
   }

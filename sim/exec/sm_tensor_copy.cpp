@@ -94,7 +94,7 @@ bool Sm::describe_box(Fragment& fragment, const Op& op, uint32_t lane, uint64_t 
   const Window window = window_of(map_address);
   const uint8_t* bytes = nullptr;
   if (window == Window::device) {
-    const MemorySpace* space = device_.group().space(home_of(map_address));
+    const MemorySpace* space = device_.space(home_of(map_address));
     if (space != nullptr) bytes = space->resolve(map_address, kTensorMapBytes);
   } else if (window == Window::parameter || window == Window::constant) {
     bytes = near_pointer(fragment, window, map_address & (kWindowBytes - 1), lane, kTensorMapBytes, &unused);
@@ -197,7 +197,7 @@ bool Sm::start_tensor_copy(Fragment& fragment, BulkCopy& copy, int64_t cycle) {
     if (!mapped) return;
     const uint32_t home = home_of(piece.address);
     if (open != nullptr && (count == kMostPieces || open->home() != home)) send();
-    const MemorySpace* space = piece.address >> kGpuShift == 0 ? nullptr : device_.group().space(home);
+    const MemorySpace* space = piece.address >> kGpuShift == 0 ? nullptr : device_.space(home);
     if (space == nullptr || space->resolve(piece.address, piece.bytes) == nullptr) {
       mapped = false;
       stop(fragment,
@@ -322,7 +322,7 @@ bool Sm::tensor_prefetch(Fragment& fragment, const Op& op, uint32_t mask, int64_
     WarpTransaction* open = nullptr;
     box.for_each_piece([&](const Piece& piece) {
       const uint32_t home = home_of(piece.address);
-      const MemorySpace* space = piece.address >> kGpuShift == 0 ? nullptr : device_.group().space(home);
+      const MemorySpace* space = piece.address >> kGpuShift == 0 ? nullptr : device_.space(home);
       if (space == nullptr || space->resolve(piece.address, piece.bytes) == nullptr) return;
       if (open != nullptr && (open->part_count == models::Transaction::kMaxParts || open->home() != home)) {
         submit(*open, cycle);

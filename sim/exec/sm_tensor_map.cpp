@@ -21,7 +21,7 @@ uint8_t* Sm::tensor_map_bytes(Fragment& fragment, uint64_t address, uint32_t lan
     const SharedPlace place = shared_place(cta, address, kTensorMapBytes);
     if (place.cta == &cta && place.offset % kTensorMapAlign == 0) return cta.shared.data() + place.offset;
   } else if (window_of(address) == Window::device && address % kTensorMapAlign == 0) {
-    const MemorySpace* space = device_.group().space(home_of(address));
+    const MemorySpace* space = device_.space(home_of(address));
     const bool own = home_of(address) == device_.id().value;
     if (uint8_t* bytes = space != nullptr && own ? space->resolve(address, kTensorMapBytes) : nullptr) {
       l1_.drop(address, kTensorMapBytes);

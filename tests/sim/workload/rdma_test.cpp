@@ -1,0 +1,140 @@
+// GPU-initiated RDMA end to end: kernels/micro/rdma.ptx posts, NICs and the fabric do the rest.
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <numeric>
+
+#include "models/fabric/network_topology.hpp"
+#include "ptx_frontend/frontend.hpp"
+#include "sim/workload/kernel_arguments.hpp"
+#include "sim/workload/rdma_heap.hpp"
+#include "support/data_path.hpp"
+
+using namespace ptxwire;
+using namespace ptxwire::sim;
+using Catch::Contains;
+
+namespace {
+
+/// Two ranks of different nodes, or of one, with the kernels on them.
+class RdmaBench {
+ public:
+  explicit RdmaBench(uint32_t ranks = 9, RdmaHeapConfig config = {}) {
+    const auto machine = models::load_machine(*find_data_file("models/machines/h800-node.toml"));
+    REQUIRE(machine);
+    const auto network =
+        models::NetworkTopology::load(*find_data_file("models/fabric/topologies/h800-2-nodes.toml"));
+    REQUIRE(network);
+    auto cluster = Cluster::create(*machine, ranks, &*network);
+    REQUIRE(cluster);
+    cluster_ = std::move(*cluster);
+    auto program = ptx::load_program({*find_data_file("kernels/micro/rdma.ptx")});
+    REQUIRE(program);
+    module_ = *cluster_->load(std::make_shared<const ptx::Program>(*std::move(program)));
+    config.ranks = ranks;
+    if (config.heap_bytes == 0) config.heap_bytes = 1 << 20;
+    config.queues_per_rank = 4;
+    if (!config.connected) config.connected = [ranks](uint32_t a, uint32_t b) { return a == 0 && b == ranks - 1; };
+    auto heap = RdmaHeap::create(*cluster_, config);
+    REQUIRE(heap);
+    heap_ = std::move(*heap);
+  }
+
+  [[nodiscard]] Cluster& cluster() { return *cluster_; }
+  [[nodiscard]] const RdmaHeap& heap() const { return *heap_; }
+
+  template <typename... Values>
+  void launch(uint32_t rank, const std::string& kernel, uint32_t ctas, const Values&... values) {
+    LaunchConfig config;
+    config.module = module_;
+    config.kernel = kernel;
+    config.grid = {ctas, 1, 1};
+    config.block = {32, 1, 1};
+    config.parameters = pack_parameters(values...);
+    const auto launched = cluster_->launch(cluster_->create_stream(GpuId{rank}), config);
+    REQUIRE(launched);
+  }
+  Expected<RunReport> run(uint32_t threads = 1) {
+    RunLimits limits;
+    limits.threads = threads;
+    limits.max_time = models::microseconds(20000);
+    return cluster_->run(limits);
+  }
+  template <typename T>
+  std::vector<T> read(DeviceAddress address, size_t count) {
+    std::vector<T> values(count);
+    REQUIRE(cluster_->read(address, {reinterpret_cast<uint8_t*>(values.data()), count * sizeof(T)}));
+    return values;
+  }
+  template <typename T>
+  void write(DeviceAddress address, const std::vector<T>& values) {
+    REQUIRE(cluster_->write(address, {reinterpret_cast<const uint8_t*>(values.data()), values.size() * sizeof(T)}));
+  }
+
+ private:
+  std::unique_ptr<Cluster> cluster_;
+  std::unique_ptr<RdmaHeap> heap_;
+  uint32_t module_ = 0;
+};
+
+constexpr uint64_t kFlag = 0, kPayload = 4096;
+
+double ping_pong_us(uint32_t ranks, int32_t kind, int32_t bytes, uint32_t threads = 1) {
+  RdmaBench bench(ranks);
+  const uint32_t last = ranks - 1;
+  const int32_t rounds = 10;
+  std::vector<DeviceAddress> results;
+  for (const uint32_t rank : {0U, last}) {
+    results.push_back(*bench.cluster().allocate(GpuId{rank}, 64, "result"));
+    const DeviceAddress heap = bench.heap().heap(rank);
+    bench.launch(rank, "rdma_ping_pong", 1, bench.heap().state(rank), static_cast<int32_t>(rank == 0 ? last : 0),
+                 static_cast<int32_t>(rank == 0), kind, heap + kFlag, heap + kPayload, bytes, rounds,
+                 results.back());
+  }
+  const auto report = bench.run(threads);
+  if (!report) FAIL(report.error().message);
+  REQUIRE(report);
+  for (const uint32_t rank : {0U, last})
+    CHECK(bench.read<int32_t>(bench.heap().heap(rank) + kFlag, 1) == std::vector<int32_t>{rounds});
+  const auto cycles = bench.read<int64_t>(results[0], 1);
+  return static_cast<double>(cycles[0]) / rounds / 1980.0;
+}
+
+}  // namespace
+
+TEST_CASE("rdma: flags and payload pass between nodes", "[workload]") {
+  const double inline_us = ping_pong_us(9, 0, 0), put_us = ping_pong_us(9, 1, 8192);
+  WARN("inline " << inline_us << " us, 8 KiB and flag " << put_us << " us per round trip");
+  // A round trip is at least four hops of cable and two switches: 4 x 200 + 2 x 250 ns.
+  CHECK(inline_us > 1.3);
+  CHECK(inline_us < put_us);
+}
+
+TEST_CASE("rdma: payload arrives whole and a stream fills the link", "[workload]") {
+  RdmaBench bench;
+  const int32_t bytes = 65536, count = 64;
+  const DeviceAddress from = bench.heap().heap(0), to = bench.heap().heap(8);
+  std::vector<uint32_t> data(4 * bytes / 4);
+  std::iota(data.begin(), data.end(), 1U);
+  bench.write(from + kPayload, data);
+  const DeviceAddress result = *bench.cluster().allocate(GpuId{0}, 64, "result");
+  const auto state = bench.heap().state(0);
+  // Addresses of the own heap stand for the same places in the peer's.
+  bench.launch(0, "rdma_stream", 4, state, int32_t{8}, from + kPayload + (1 << 19), from + kPayload, bytes, count,
+               int32_t{4}, from + kFlag, result);
+  const auto report = bench.run();
+  if (!report) FAIL(report.error().message);
+  REQUIRE(report);
+  CHECK(bench.read<uint32_t>(to + kPayload + (1 << 19), data.size()) == data);
+  CHECK(bench.read<int32_t>(to + kFlag, 4) == std::vector<int32_t>{1, 1, 1, 1});
+  const auto cycles = bench.read<int64_t>(result, 4);
+  const double us = static_cast<double>(*std::max_element(cycles.begin(), cycles.end())) / 1980.0;
+  const double gb_per_s = 4.0 * bytes * count / us * 1e-3;
+  WARN(gb_per_s << " GB/s one way");
+  CHECK(gb_per_s < 50.0);  // 400 Gb/s
+  CHECK(gb_per_s > 44.0);
+}
+
+TEST_CASE("rdma: the same bits and times for any number of threads", "[workload]") {
+  CHECK(ping_pong_us(9, 1, 4096, 1) == ping_pong_us(9, 1, 4096, 2));
+}
