@@ -46,6 +46,7 @@ class InfinibandFabric {
   void attach(NicId nic, NicPort& port, ReceiveBuffer buffer = ReceiveBuffer::drains_at_once);
 
   /// Joins the queue of its virtual lane at the port of `packet.from`. Called in the process of that NIC.
+  /// What a NIC sends to itself goes through its switch; a NIC that loops back inside keeps it for itself.
   void send(FabricPacket& packet, Picoseconds now);
 
   /// `wire_bytes` of a packet that arrived have left the receive buffer of `nic`. Called in its process, once

@@ -17,7 +17,7 @@
 namespace ptxwire::models {
 namespace {
 
-constexpr size_t kMaxLinks = 65536;
+constexpr size_t kMaxLinks = 16384;
 constexpr int64_t kMaxNodes = 512, kMaxSwitches = 1024;
 constexpr std::string_view kNames =
     "expected vertices such as \"node[0-3].nic0\", \"leaf0\" or \"spine[0-1]\"";

@@ -62,12 +62,10 @@ class Topology {
   /// Vertices of a way with fewest hops, both ends included; of several the one through the lowest numbers.
   [[nodiscard]] std::vector<uint32_t> route(GpuId from, GpuId to) const;
 
-  /// No schedule moves the matrix (of gpus() GPUs) faster: the largest of
-  ///  - for each GPU, all it sends and all it receives, over the rate of its links;
-  ///  - for each GPU alone as source or as destination, and for all together as one commodity, the time at
-  ///  which the
-  ///    maximum flow through the graph reaches the demand.
-  /// All at raw link rate: headers and acknowledgements are the caller's to add to the bytes.
+  /// No schedule moves the matrix (of gpus() GPUs) faster: the largest of the times at which the maximum flow
+  /// through the graph reaches the demand, for each GPU alone as source or as destination, and for all
+  /// together as one commodity. All at raw link rate: headers and acknowledgements are the caller's to add to
+  /// the bytes.
   [[nodiscard]] Picoseconds speed_of_light(const TrafficMatrix& traffic) const;
 
  private:

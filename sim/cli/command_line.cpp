@@ -23,8 +23,8 @@ constexpr std::string_view kFooter =
     "Results of check and predict are kept in ${PTXWIRE_CACHE:-.cache}/results.sqlite and not computed\n"
     "twice.";
 
-constexpr std::array<std::string_view, 7> kLaterCommands = {"tune",     "sweep",  "calibrate", "diff",
-                                                            "annotate", "report", "topology"};
+constexpr std::array<std::string_view, 6> kLaterCommands = {"tune", "sweep",    "calibrate",
+                                                            "diff", "annotate", "report"};
 constexpr uint32_t kMostRepeats = 100000, kMostDevices = 1023;
 struct LaterOption {
   std::string_view command, option;
@@ -79,6 +79,7 @@ class Parser {
     add_lint();
     add_machine();
     add_isa();
+    add_topology();
   }
 
   Expected<Invocation> parse(int argc, const char* const* argv) {
@@ -136,8 +137,8 @@ class Parser {
   }
 
   static void add_settings(CLI::App* command, const std::string& name, std::vector<std::string>& settings,
-                           const std::string& what) {
-    command->add_option(name, settings, what)->type_name("KEY=VALUE")->allow_extra_args(false);
+                           const std::string& what, const std::string& type = "KEY=VALUE") {
+    command->add_option(name, settings, what)->type_name(type)->allow_extra_args(false);
   }
 
   void add_run() {
@@ -232,6 +233,39 @@ class Parser {
         ->type_name("NAME");
   }
 
+  void add_topology() {
+    CLI::App* command =
+        app_.add_subcommand("topology", "How GPUs, NICs and switches are cabled; speed of light");
+    command
+        ->add_option("topology", topology_.topology, "Topology file, or a name in models/fabric/topologies")
+        ->required()
+        ->check(refuse_empty)
+        ->type_name("TOPOLOGY");
+    command->add_option("--svg", topology_.svg, "Draw it (with Graphviz)")
+        ->check(refuse_empty)
+        ->type_name("FILE");
+    CLI::Option* traffic =
+        command
+            ->add_option("--traffic", topology_.traffic, "Speed of light of a matrix, rows 'from,to,bytes'")
+            ->check(refuse_empty)
+            ->type_name("FILE.csv");
+    command
+        ->add_option("--all-to-all", topology_.all_to_all,
+                     "The same of as many bytes from each GPU to each other, as in '1 MB'")
+        ->check(refuse_empty)
+        ->excludes(traffic)
+        ->type_name("BYTES");
+    add_settings(command, "--fail", topology_.failed,
+                 "nic3, node0.nic3, rail3, leaf0 or leaf0-spine1 is down", "NAME");
+    add_settings(command, "--slow", topology_.slowed, "The same runs at a fraction of its rate",
+                 "NAME=FACTOR");
+    command
+        ->add_option("--json", topology_.json,
+                     "Write the figures as JSON; '-' for standard output instead of text")
+        ->check(refuse_empty)
+        ->type_name("FILE");
+  }
+
   static std::optional<Error> refuse_later(const std::vector<std::string_view>& words) {
     if (words.empty()) return std::nullopt;
     const std::string_view command = words.front();
@@ -317,6 +351,8 @@ class Parser {
       invocation.command = measure_;
     } else if (command == "machine") {
       invocation.command = machine_;
+    } else if (command == "topology") {
+      invocation.command = topology_;
     } else {
       invocation.command = isa_;
     }
@@ -331,6 +367,7 @@ class Parser {
   MeasureCommand measure_;
   MachineCommand machine_;
   IsaCommand isa_;
+  TopologyCommand topology_;
   std::string format_ = "text", ranks_, max_time_, ptxas_log_;
   bool progress_ = false;
 };

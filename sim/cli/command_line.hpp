@@ -64,6 +64,14 @@ struct IsaCommand {
   std::string instruction;  ///< empty: all
 };
 
+struct TopologyCommand {
+  std::string topology;             ///< name or path
+  std::string svg;                  ///< path of the picture, empty: none
+  std::string traffic, all_to_all;  ///< path of a matrix; bytes; at most one of them is given
+  std::string json;
+  std::vector<std::string> failed, slowed;
+};
+
 /// Help or version: printed, then the program ends with 0.
 struct TextCommand {
   std::string text;
@@ -71,7 +79,7 @@ struct TextCommand {
 
 struct Invocation {
   std::variant<TextCommand, LintCommand, RunCommand, PredictCommand, CheckCommand, MeasureCommand,
-               MachineCommand, IsaCommand>
+               MachineCommand, IsaCommand, TopologyCommand>
       command;
   bool progress = false;  ///< show progress even where standard error is no terminal
 };

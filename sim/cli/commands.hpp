@@ -14,5 +14,6 @@ Expected<int> check_command(const CheckCommand& command, bool progress);
 Expected<int> measure_command(const MeasureCommand& command, bool progress);
 Expected<int> machine_command(const MachineCommand& command);
 Expected<int> isa_command(const IsaCommand& command);
+Expected<int> topology_command(const TopologyCommand& command);
 
 }  // namespace ptxwire::cli

@@ -42,6 +42,9 @@ struct Dispatch {
   }
   Expected<int> operator()(const cli::MachineCommand& command) const { return cli::machine_command(command); }
   Expected<int> operator()(const cli::IsaCommand& command) const { return cli::isa_command(command); }
+  Expected<int> operator()(const cli::TopologyCommand& command) const {
+    return cli::topology_command(command);
+  }
 };
 
 int run(int argc, char** argv) {

@@ -8,7 +8,7 @@ class Arguments(command.CommandTest):
         result = self.run_command("--help")
         self.assertEqual(result.returncode, 0)
         self.assertLessEqual(max(map(len, result.stdout.splitlines())), 100)
-        for name in ("check", "run", "predict", "lint", "machine", "isa"):
+        for name in ("check", "run", "predict", "lint", "machine", "isa", "topology"):
             self.assertRegex(result.stdout, rf"\n  {name} ")
         self.assertEqual(result.stderr, "")
 
@@ -37,7 +37,7 @@ class Arguments(command.CommandTest):
         self.assert_one_error(self.run_command("--verison"), "unknown option '--verison'", "'--version'")
 
     def test_commands_of_later_versions_are_refused_by_name(self):
-        for name in ("tune", "sweep", "calibrate", "diff", "annotate", "report", "topology"):
+        for name in ("tune", "sweep", "calibrate", "diff", "annotate", "report"):
             with self.subTest(name):
                 self.assert_one_error(self.run_command(name, "x"), f"'{name}' is not in this version")
 
