@@ -42,6 +42,30 @@ TEST_CASE("infiniband: a lone packet takes its bytes once, each hop and each swi
   CHECK(near.fabric().idle());
 }
 
+TEST_CASE("infiniband: three levels of switches", "[analytic]") {
+  Traffic traffic(
+      must(network_from_text(single_nics(4, "leaf = 4\nspine = 4\ncore = 2") + cable("node0.nic0", "leaf0") +
+                             cable("node1.nic0", "leaf1") + cable("node2.nic0", "leaf2") +
+                             cable("node3.nic0", "leaf3") + cable("leaf[0-1]", "spine[0-1]") +
+                             cable("leaf[2-3]", "spine[2-3]") + cable("spine[0-3]", "core[0-1]"))));
+  for (const uint32_t to : {1U, 2U, 3U}) traffic.send(0, to, 1, {.wire_bytes = kWire}, microseconds(10 * to));
+  traffic.run();
+  const auto latency = [&](int64_t switches) {
+    return kSlot + traffic.hop() * (switches + 1) + traffic.in_switch() * switches;
+  };
+  CHECK(traffic.packets[0]->arrived == microseconds(10) + latency(3));
+  CHECK(traffic.packets[1]->arrived == microseconds(20) + latency(5));
+  CHECK(traffic.packets[2]->arrived == microseconds(30) + latency(5));
+}
+
+TEST_CASE("infiniband: what a NIC sends to itself comes back through its switch", "[contract]") {
+  Traffic traffic(one_leaf(2));
+  traffic.send(0, 0, 3, {.wire_bytes = kWire});
+  traffic.run();
+  CHECK(traffic.last_arrival() == kSlot * 3 + traffic.hop() * 2 + traffic.in_switch());
+  CHECK(traffic.fabric().idle());
+}
+
 TEST_CASE("infiniband: two switches more are what a ping through a spine takes longer", "[timing]") {
   // 2.8 us below one leaf, 3.7 us through a spine, measured between hosts.
   const InfinibandParameters p = machine().infiniband;

@@ -106,13 +106,13 @@ TEST_CASE("network bound: a single node is bound by its links", "[analytic]") {
 }
 
 TEST_CASE("network bound: 256 GPUs take seconds", "[timing]") {
-  const NetworkTopology network = shipped_network("h800-32-nodes");
+  const uint32_t nodes = small() ? 8 : 32;
+  const NetworkTopology network = shipped_network("h800-" + std::to_string(nodes) + "-nodes");
   const auto start = std::chrono::steady_clock::now();
-  const NetworkBound bound = network_bound(network, all_to_all(256, 10'000), Relays::any);
+  const NetworkBound bound = network_bound(network, all_to_all(network.gpus(), 10'000), Relays::any);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-  CHECK(bound.seconds == Approx(8 * 248 * 10'000 / 400e9));
-  WARN("256 GPUs: " << took.count() << " s");
-  if (!small()) CHECK(took.count() < 60);
+  CHECK(bound.seconds == Approx(8.0 * (network.gpus() - 8) * 10'000 / 400e9));
+  CHECK(took.count() < 60);  // half a second of a free core
 }
 
 TEST_CASE("flow network: the least time is that of the worst of all cuts", "[analytic]") {
