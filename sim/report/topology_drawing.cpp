@@ -22,15 +22,18 @@ constexpr std::array<std::string_view, 8> kRailColours{"#1f78b4", "#e66101", "#1
                                                        "#7570b3", "#a6761d", "#33a02c", "#666666"};
 constexpr std::string_view kSlow = "#ff8c00", kFailed = "#d00000", kPlain = "#404040";
 
-/// Rows stand the further apart the wider they are, or lines would run flat. In inches.
+constexpr uint32_t kMostScale = 32;  ///< nodes up to which things grow
+
+/// The more nodes, the further apart the rows, or lines would run flat, and the larger what is not in a node,
+/// or nobody could read it in a picture of the whole. Distances are in inches.
 std::string style(uint32_t nodes) {
   const double distance = std::min(1.2 + 0.2 * nodes, 8.0);
   return fmt::format(
-      "  graph [fontname=\"Helvetica\", fontsize=16, labelloc=b, splines=line, nodesep=0.35, "
+      "  graph [fontname=\"Helvetica\", fontsize={}, labelloc=b, splines=line, nodesep=0.35, "
       "ranksep={:.1f}]\n"
       "  node [fontname=\"Helvetica\", fontsize=12, shape=box, style=filled, fillcolor=\"#f4f4f4\"]\n"
       "  edge [fontname=\"Helvetica\", fontsize=12, headport=n, tailport=s]\n",
-      distance);
+      14 + 2 * std::min(nodes, kMostScale), distance);
 }
 
 std::string_view rail_colour(uint32_t rail) { return kRailColours[rail % kRailColours.size()]; }
@@ -107,11 +110,13 @@ class NetworkDrawing {
   }
 
   void draw_switches(SwitchLevel level) {
+    const uint32_t scale = std::min(network_.nodes(), kMostScale);
     std::string row, before;
     for (uint32_t vertex = network_.nics(); vertex < network_.vertices(); ++vertex) {
       if (network_.level(vertex) != level) continue;
       const std::string name = network_.vertex_name(vertex);
-      row += fmt::format("    {} [width=1.1, height=0.5]\n", name);
+      row += fmt::format("    {} [width={:.1f}, height=0.5, fontsize={}]\n", name, 0.8 + 0.15 * scale,
+                         11 + scale);
       if (!before.empty()) row += fmt::format("    {} -- {} [style=invis]\n", before, name);
       before = name;
     }
