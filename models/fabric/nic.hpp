@@ -137,7 +137,6 @@ struct NicCounters {
   uint64_t doorbells = 0, stale_doorbells = 0;  ///< stale: told nothing new
   uint64_t entries = 0, messages = 0, packets_sent = 0, packets_received = 0, completions = 0, errors = 0;
   uint64_t payload_sent_bytes = 0, payload_received_bytes = 0, wire_sent_bytes = 0;
-  Picoseconds pcie_read_busy{}, pcie_write_busy{};
 };
 
 /// What a queue pair is connected to.
@@ -163,6 +162,7 @@ class Nic final : public NicPort {
   void post(uint32_t queue, uint16_t index, Picoseconds now);
 
   [[nodiscard]] const NicCounters& counters() const { return counters_; }
+  [[nodiscard]] const PcieLink& pcie() const { return pcie_; }
   [[nodiscard]] bool idle() const;
 
   void departed(FabricPacket& packet, Picoseconds now) override;

@@ -171,6 +171,8 @@ struct HostParameters {
   double cooperative_extra_us = 0.6;
   double pcie_latency_ns = 700;  ///< SM to host memory, one way
   double pcie_bytes_per_second = 55e9;
+  double proxy_request_ns = 1000;  ///< of the CPU thread that posts RDMA for kernels, per request
+  double proxy_poll_ns = 100;      ///< until that thread sees a word that has come
 };
 
 /// One parameter as written in the file, for `machine show` and provenance.

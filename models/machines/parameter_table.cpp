@@ -208,6 +208,8 @@ void add_links(std::vector<Parameter>& table) {
   add(row<kHost, &H::cooperative_extra_us>("host.cooperative_extra_us", time, {0, 1e6}, kMicrosecond));
   add(row<kHost, &H::pcie_latency_ns>("host.pcie_latency_ns", time, {0, 1e6}, kNanosecond));
   add(row<kHost, &H::pcie_bytes_per_second>("host.pcie_bytes_per_second", rate, {1e6, 1e18}));
+  add(row<kHost, &H::proxy_request_ns>("host.proxy_request_ns", time, {0, 1e6}, kNanosecond));
+  add(row<kHost, &H::proxy_poll_ns>("host.proxy_poll_ns", time, {0, 1e6}, kNanosecond));
 }
 
 void add_infiniband(std::vector<Parameter>& table) {

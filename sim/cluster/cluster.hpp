@@ -123,6 +123,14 @@ struct GpuReport {
   double tensor_core_utilisation = 0;   ///< of all SMs
   double nvlink_egress_utilisation = 0, nvlink_egress_max_utilisation = 0, nvlink_ingress_utilisation = 0,
          nvlink_blocked_share = 0;
+  /// Of the NIC of this GPU; 0 without a network.
+  struct NicReport {
+    uint64_t doorbells = 0, messages = 0, completions = 0;
+    uint64_t sent_payload_bytes = 0, received_payload_bytes = 0, sent_wire_bytes = 0;
+    double egress_utilisation = 0, ingress_utilisation = 0;  ///< of its cable
+    double egress_blocked_share = 0;  ///< of the time that a packet waited for credit of the switch
+    double pcie_utilisation = 0;      ///< of what both directions together can carry
+  } nic;
   uint64_t l2_lines = 0;                  ///< that L2 has room for
   std::vector<L2Evictions> l2_evictions;  ///< pairs that occurred
   std::vector<L2Holding> l2_holdings;     ///< kernels that held lines at some time
@@ -143,6 +151,8 @@ struct RunReport {
   std::vector<LaunchReport> launches;
   std::vector<GpuReport> gpus;
   std::vector<BackgroundReport> backgrounds;
+  /// Messages that did not succeed and doorbells for queues that do not exist, with time, NIC and reason.
+  std::vector<std::string> rdma_errors;
   std::string printf_output;  ///< what vprintf wrote, in order of simulated time
 };
 
@@ -203,6 +213,8 @@ class Cluster {
   /// (0xff). Errors: no network, no way between the NICs, memory that is not there, ring sizes.
   virtual Expected<QueueNumbers> connect(const QueueEnd& first, const QueueEnd& second,
                                          const QueueOptions& options = {}) = 0;
+  /// A CPU thread that posts for kernels of a GPU. One per GPU. Errors: no network, memory that is not there.
+  virtual Expected<void> add_proxy(const HostProxyConfig& config) = 0;
   /// The doorbell register of the NIC: an aligned 8-byte store there posts (layout of mlx5 UAR + 0x800).
   [[nodiscard]] virtual DeviceAddress doorbell(GpuId gpu) const = 0;
 

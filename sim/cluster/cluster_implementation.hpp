@@ -17,6 +17,7 @@
 #include "sim/cluster/stream_queue.hpp"
 #include "sim/exec/device.hpp"
 #include "sim/memory/memory_space.hpp"
+#include "sim/nic/host_proxy.hpp"
 #include "sim/nic/nic_device.hpp"
 
 namespace ptxwire::sim {
@@ -59,9 +60,11 @@ class ClusterImplementation final : public Cluster {
                                        const MemoryRights& rights) override;
   Expected<QueueNumbers> connect(const QueueEnd& first, const QueueEnd& second,
                                  const QueueOptions& options) override;
+  Expected<void> add_proxy(const HostProxyConfig& config) override;
   [[nodiscard]] DeviceAddress doorbell(GpuId gpu) const override;
   [[nodiscard]] Expected<void> check_queue_end(const QueueEnd& end) const;
-  [[nodiscard]] std::string nic_errors() const;
+  [[nodiscard]] std::vector<std::string> rdma_errors() const;
+  [[nodiscard]] std::string rdma_error_words() const;
 
   StreamId create_stream(GpuId gpu, int priority) override;
   Expected<LaunchId> launch(StreamId stream, LaunchConfig config) override;
@@ -123,9 +126,18 @@ class ClusterImplementation final : public Cluster {
     std::vector<models::MemoryCounters> memory;
     std::vector<double> tensor_busy_clk;
     std::vector<std::vector<std::array<models::LinkUse, 2>>> links;  ///< [gpu][link]: egress, ingress
+    struct NicUse {
+      models::NicCounters counters;
+      models::FabricPortUse egress, ingress;
+      models::Picoseconds pcie{};
+    };
+    std::vector<NicUse> nics;
     uint64_t events = 0;
   };
   [[nodiscard]] Before snapshot() const;
+  [[nodiscard]] Before::NicUse nic_use(uint32_t gpu) const;
+  [[nodiscard]] GpuReport::NicReport report_nic(uint32_t gpu, const Before::NicUse& before,
+                                                double seconds) const;
   RunReport report(Picoseconds begin, Picoseconds end, const Before& before);
 
   models::Machine machine_;
@@ -143,6 +155,7 @@ class ClusterImplementation final : public Cluster {
   std::vector<std::unique_ptr<models::GpuMemorySystem>> systems_;
   std::vector<std::unique_ptr<Device>> devices_;
   std::vector<std::unique_ptr<NicDevice>> nics_;  ///< by GPU; empty without a network
+  std::vector<std::unique_ptr<HostProxy>> proxies_;
   std::vector<std::unique_ptr<StreamQueue>> streams_;
   std::vector<std::vector<int>> stream_priority_;
   std::vector<LoadedModule> modules_;

@@ -83,19 +83,51 @@ Expected<QueueNumbers> ClusterImplementation::connect(const QueueEnd& first, con
   return numbers;
 }
 
+Expected<void> ClusterImplementation::add_proxy(const HostProxyConfig& config) {
+  if (config.gpu.value >= gpu_count_) return no_gpu(config.gpu);
+  if (nics_.empty()) return no_network();
+  if (!std::has_single_bit(config.entries))
+    return Error{.message = fmt::format("a ring of {} requests, expected a power of two", config.entries)};
+  const struct {
+    DeviceAddress address;
+    uint64_t bytes;
+  } ranges[] = {{config.ring, uint64_t{config.entries} * HostProxy::kRequestBytes}, {config.completed, 8}};
+  for (const auto& [address, bytes] : ranges) {
+    const MemorySpace* space = space_of(address);
+    if (space == nullptr || space->resolve(address, bytes) == nullptr) return outside(address, bytes);
+    if (home_of(address) != kHostBias + config.gpu.value)
+      return Error{.message = fmt::format("the ring at {:#x} is not in the host memory of GPU {}", address,
+                                          config.gpu.value)};
+  }
+  proxies_.push_back(std::make_unique<HostProxy>(machine_.host, config, group_, *devices_[config.gpu.value],
+                                                 *nics_[config.gpu.value]));
+  return {};
+}
+
 DeviceAddress ClusterImplementation::doorbell(GpuId gpu) const {
   return home_base(kRegisterBias + gpu.value) + NicDevice::kDoorbellOffset;
 }
 
-/// What went wrong at NICs, behind the error of a run that hangs for it.
-std::string ClusterImplementation::nic_errors() const {
-  constexpr size_t kLines = 6;
-  std::string text;
-  size_t shown = 0;
+std::vector<std::string> ClusterImplementation::rdma_errors() const {
+  std::vector<std::pair<Picoseconds, std::string>> errors;
   for (const std::unique_ptr<NicDevice>& nic : nics_)
     for (const NicError& error : nic->errors())
-      if (shown++ < kLines) text += fmt::format("\n  at {:.3f} us {}", error.time.us(), error.message);
-  return shown == 0 ? text : "\nerrors of RDMA before that:" + text;
+      errors.emplace_back(error.time, fmt::format("at {:.3f} us: {}", error.time.us(), error.message));
+  std::stable_sort(errors.begin(), errors.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<std::string> texts;
+  for (auto& [time, text] : errors) texts.push_back(std::move(text));
+  return texts;
+}
+
+/// Behind the error of a run that hangs: what went wrong at NICs may be the reason.
+std::string ClusterImplementation::rdma_error_words() const {
+  constexpr size_t kLines = 6;
+  const std::vector<std::string> errors = rdma_errors();
+  if (errors.empty()) return {};
+  std::string text = "\nerrors of RDMA before that:";
+  for (size_t i = 0; i < std::min(kLines, errors.size()); ++i) text += "\n  " + errors[i];
+  return text;
 }
 
 }  // namespace ptxwire::sim

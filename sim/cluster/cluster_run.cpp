@@ -134,7 +134,7 @@ std::optional<Error> ClusterImplementation::run_to_end(Picoseconds begin, const 
       return Error{
           .message = fmt::format("the kernels did not end within the budget of {:.0f} us of simulated "
                                  "time; these warps wait{}",
-                                 limits.max_time.us(), waiting_report() + nic_errors()),
+                                 limits.max_time.us(), waiting_report() + rdma_error_words()),
           .hint = std::string(kWaitingHint)};
     if (idle()) return std::nullopt;
     // Nothing is in flight: lanes that wait for their warp go on; then polls that read a clock get a later
@@ -142,7 +142,8 @@ std::optional<Error> ClusterImplementation::run_to_end(Picoseconds begin, const 
     if (nudge(now(), {.clocks = false})) continue;
     const Picoseconds later = now() + grown(now(), models::microseconds(1));
     if (later < limit && nudge(later, {.clocks = true})) continue;
-    return Error{.message = "deadlock: nothing is in flight and these warps wait" + waiting_report() + nic_errors(),
+    return Error{.message = "deadlock: nothing is in flight and these warps wait" + waiting_report() +
+                            rdma_error_words(),
                  .hint = std::string(kWaitingHint)};
   }
 }

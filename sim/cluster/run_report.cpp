@@ -19,7 +19,36 @@ ClusterImplementation::Before ClusterImplementation::snapshot() const {
     for (uint32_t l = 0; l < machine_.nvlink.links_per_gpu; ++l)
       links.push_back({nvlink_of(g).egress_use(GpuId{g}, l), nvlink_of(g).ingress_use(GpuId{g}, l)});
   }
+  for (uint32_t g = 0; g < nics_.size(); ++g) before.nics.push_back(nic_use(g));
   return before;
+}
+
+ClusterImplementation::Before::NicUse ClusterImplementation::nic_use(uint32_t gpu) const {
+  const models::Nic& nic = nics_[gpu]->nic();
+  const models::NicId id{gpu};
+  return {.counters = nic.counters(),
+          .egress = infiniband_->egress_use(id).use,
+          .ingress = infiniband_->ingress_use(id).use,
+          .pcie = nic.pcie().busy_together()};
+}
+
+GpuReport::NicReport ClusterImplementation::report_nic(uint32_t gpu, const Before::NicUse& before,
+                                                       double seconds) const {
+  const Before::NicUse now = nic_use(gpu);
+  const auto share = [seconds](Picoseconds later, Picoseconds earlier) {
+    return static_cast<double>((later - earlier).value) * 1e-12 / seconds;
+  };
+  const models::NicCounters &counters = now.counters, &old = before.counters;
+  return {.doorbells = counters.doorbells - old.doorbells,
+          .messages = counters.messages - old.messages,
+          .completions = counters.completions - old.completions,
+          .sent_payload_bytes = counters.payload_sent_bytes - old.payload_sent_bytes,
+          .received_payload_bytes = counters.payload_received_bytes - old.payload_received_bytes,
+          .sent_wire_bytes = counters.wire_sent_bytes - old.wire_sent_bytes,
+          .egress_utilisation = share(now.egress.busy, before.egress.busy),
+          .ingress_utilisation = share(now.ingress.busy, before.ingress.busy),
+          .egress_blocked_share = share(now.egress.blocked, before.egress.blocked),
+          .pcie_utilisation = share(now.pcie, before.pcie)};
 }
 
 std::vector<L2Evictions> ClusterImplementation::evictions(const models::MemoryCounters& now,
@@ -100,6 +129,7 @@ RunReport ClusterImplementation::report(Picoseconds begin, Picoseconds end, cons
     out.nvlink_sent_wire_bytes = now.nvlink_sent_wire_bytes - old.nvlink_sent_wire_bytes;
     out.tensor_core_utilisation = (devices_[g]->tensor_busy_clk() - before.tensor_busy_clk[g]) /
                                   machine_.sm.clock_hz / seconds / machine_.sm.count;
+    if (!nics_.empty()) out.nic = report_nic(g, before.nics[g], seconds);
     const uint32_t links = machine_.nvlink.links_per_gpu;
     for (uint32_t l = 0; l < links; ++l) {
       const models::LinkUse egress = nvlink_of(g).egress_use(GpuId{g}, l);
@@ -119,6 +149,7 @@ RunReport ClusterImplementation::report(Picoseconds begin, Picoseconds end, cons
     out.started = out.started - begin;
     out.finished = out.finished - begin;
   }
+  result.rdma_errors = rdma_errors();
   std::vector<std::pair<Picoseconds, std::string>> printed;
   for (const std::unique_ptr<Device>& device : devices_)
     printed.insert(printed.end(), device->printed().begin(), device->printed().end());

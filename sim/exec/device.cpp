@@ -243,6 +243,7 @@ void Device::unwatch(Fragment& fragment, const std::vector<PollRead>& reads) {
 }
 
 void Device::notify_write(uint64_t address, uint64_t bytes, Picoseconds now) {
+  if (address - told_begin_ < told_bytes_) watcher_->written(address, bytes, now);
   if (watches_.empty()) return;
   for (uint64_t sector = address / kSectorBytes; sector <= (address + bytes - 1) / kSectorBytes; ++sector) {
     if (!watched_.test(sector % watched_.size())) continue;

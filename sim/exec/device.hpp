@@ -87,6 +87,15 @@ struct Launch {
   std::function<void(models::Picoseconds)> on_done;
 };
 
+/// Not a warp, and interested in a range of memory.
+class WriteWatcher {
+ public:
+  virtual void written(uint64_t address, uint64_t bytes, models::Picoseconds now) = 0;
+
+ protected:
+  ~WriteWatcher() = default;
+};
+
 class Device final : public models::MemoryClient {
  public:
   Device(DeviceGroup& group, models::GpuId id, models::LogicalProcess& process,
@@ -142,6 +151,12 @@ class Device final : public models::MemoryClient {
   [[nodiscard]] double tensor_busy_clk() const;
   void charge(uint64_t instructions) { charged_ += instructions; }
 
+  /// Tells `watcher` of writes to a range of memory (of this GPU or mapped by it). One at most.
+  void tell_of_writes(uint64_t address, uint64_t bytes, WriteWatcher& watcher) {
+    told_begin_ = address;
+    told_bytes_ = bytes;
+    watcher_ = &watcher;
+  }
   /// Bytes of this GPU were written at `now`: wakes the polls that watch them.
   void notify_write(uint64_t address, uint64_t bytes, models::Picoseconds now);
 
@@ -166,6 +181,8 @@ class Device final : public models::MemoryClient {
   std::vector<WarpTransaction*> free_transactions_;
   std::unordered_map<uint64_t, std::vector<std::pair<Fragment*, uint32_t>>> watches_;  ///< by sector
   std::bitset<4096> watched_;
+  uint64_t told_begin_ = 0, told_bytes_ = 0;
+  WriteWatcher* watcher_ = nullptr;
   std::optional<std::pair<models::Picoseconds, Error>> fault_;
   std::vector<std::pair<models::Picoseconds, std::string>> printed_;
   uint64_t charged_ = 0;

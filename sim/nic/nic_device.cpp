@@ -19,8 +19,6 @@ using models::Picoseconds;
 
 namespace {
 
-/// Numbers of queue pairs start here, as small ones are reserved.
-constexpr uint32_t kFirstNumber = 0x100;
 constexpr size_t kMaxErrors = 64;
 
 uint64_t load_word(const uint8_t* bytes, uint32_t count) {
@@ -66,6 +64,10 @@ void NicDevice::store(uint64_t address, std::span<const uint8_t> bytes, Picoseco
   if (address % kRegisterBytes != kDoorbellOffset || bytes.size() != 8) return;
   const auto index = static_cast<uint16_t>(bytes[1] << 8U | bytes[2]);
   const uint32_t number = uint32_t{bytes[4]} << 16U | uint32_t{bytes[5]} << 8U | bytes[6];
+  ring(number, index, now);
+}
+
+void NicDevice::ring(uint32_t number, uint16_t index, Picoseconds now) {
   if (number < kFirstNumber || number - kFirstNumber >= queues_.size()) {
     if (errors_.size() < kMaxErrors)
       errors_.push_back({now, fmt::format("a doorbell names queue pair {:#x}, which NIC {} does not have",

@@ -40,8 +40,12 @@ class NicDevice final : public models::NicClient, public MappedRegisters {
   }
   /// A queue pair whose other end is queue `peer_queue` of NIC `peer`. Returns its number in queue entries.
   uint32_t add_queue(const QueueEnd& end, const models::NicQueueTarget& target);
+  static constexpr uint32_t kFirstNumber = 0x100;  ///< of queue pairs: small ones are reserved
   /// Index that the next add_queue() will have.
   [[nodiscard]] uint32_t next_queue() const { return static_cast<uint32_t>(queues_.size()); }
+
+  /// What a doorbell of queue pair `number` does.
+  void ring(uint32_t number, uint16_t index, models::Picoseconds now);
 
   // MappedRegisters
   void store(uint64_t address, std::span<const uint8_t> bytes, models::Picoseconds now) override;

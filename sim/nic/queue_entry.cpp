@@ -193,6 +193,43 @@ DecodedEntry decode_entry(std::span<const uint8_t> entry, uint64_t index, uint32
   return decoded;
 }
 
+namespace {
+
+constexpr uint8_t kAlwaysComplete = 0x08;
+
+std::array<uint8_t, kEntryBlockBytes> encode_head(const EntryRequest& request, QueueOpcode opcode,
+                                                  uint8_t modifier, uint32_t segments) {
+  std::array<uint8_t, kEntryBlockBytes> entry{};
+  const auto index = static_cast<uint32_t>(request.index & 0xffffU);
+  put_big(entry.data(), uint32_t{modifier} << 24U | index << 8U | static_cast<uint32_t>(opcode));
+  put_big(entry.data() + 4, request.queue << 8U | segments);
+  entry[11] = kAlwaysComplete;
+  put_big(entry.data() + 16, request.remote_address);
+  put_big(entry.data() + 24, request.remote_key);
+  return entry;
+}
+
+void put_data(uint8_t* segment, const EntryRequest& request) {
+  put_big(segment, request.bytes);
+  put_big(segment + 4, request.local_key);
+  put_big(segment + 8, request.local_address);
+}
+
+}  // namespace
+
+std::array<uint8_t, kEntryBlockBytes> encode_write(const EntryRequest& request) {
+  auto entry = encode_head(request, QueueOpcode::rdma_write, 0, 3);
+  put_data(entry.data() + 32, request);
+  return entry;
+}
+
+std::array<uint8_t, kEntryBlockBytes> encode_add(const EntryRequest& request) {
+  auto entry = encode_head(request, QueueOpcode::masked_fetch_add, kModifier4Bytes, 4);
+  put_big(entry.data() + 32, request.value);
+  put_data(entry.data() + 48, request);
+  return entry;
+}
+
 std::array<uint8_t, 64> encode_completion(const CompletionEntry& completion, uint64_t ordinal,
                                           uint32_t entries) {
   constexpr uint8_t kRequesterDone = 0, kRequesterError = 13;

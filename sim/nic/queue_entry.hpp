@@ -50,6 +50,20 @@ struct DecodedEntry {
 /// wrapped, `queue` the number of the queue pair.
 DecodedEntry decode_entry(std::span<const uint8_t> entry, uint64_t index, uint32_t queue);
 
+/// What a host writes for a put or an addition to a 32-bit word (masked fetch and add).
+struct EntryRequest {
+  uint32_t queue = 0;
+  uint64_t index = 0;
+  uint64_t remote_address = 0;
+  uint32_t remote_key = 0;
+  uint64_t local_address = 0;
+  uint32_t local_key = 0;
+  uint32_t value = 0;  ///< to add
+  uint32_t bytes = 0;
+};
+std::array<uint8_t, kEntryBlockBytes> encode_write(const EntryRequest& request);
+std::array<uint8_t, kEntryBlockBytes> encode_add(const EntryRequest& request);
+
 /// A completion entry of 64 bytes. `ordinal` counts the completions of its queue: it gives the owner bit of a
 /// queue with `entries` entries.
 struct CompletionEntry {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "models/base/units.hpp"
 
@@ -39,6 +40,28 @@ struct QueueOptions {
 /// Of both ends, in host order.
 struct QueueNumbers {
   uint32_t first = 0, second = 0;
+};
+
+/// A CPU thread that posts RDMA for kernels of a GPU, which hand it requests through a ring in host memory
+/// (kernels/src/proxy.cuh has the format).
+struct HostProxyConfig {
+  GpuId gpu;
+  DeviceAddress ring = 0;       ///< host-mapped: requests of four 8-byte words
+  uint32_t entries = 0;         ///< of the ring, a power of two
+  DeviceAddress completed = 0;  ///< host-mapped: 8 bytes, requests that the thread is done with
+  struct Peer {
+    uint32_t rank = 0;
+    QueueEnd queue;       ///< the end of this GPU
+    uint32_t number = 0;  ///< of its queue pair
+    DeviceAddress heap = 0;
+    std::vector<uint32_t> keys;  ///< remote ones, of the chunks of its heap
+  };
+  std::vector<Peer> peers;
+  DeviceAddress heap = 0;
+  std::vector<uint32_t> keys;  ///< local ones, of the chunks of the own heap
+  uint32_t key_shift = 29;     ///< a chunk is 1 << key_shift bytes
+  DeviceAddress unwanted = 0;  ///< 8 bytes where results of atomics go
+  uint32_t unwanted_key = 0;
 };
 
 }  // namespace ptxwire::sim

@@ -152,6 +152,7 @@ std::string run_text(const Outcome& outcome) {
   if (!outcome.kernels.empty()) text += named_line("kernels", kernels_text(outcome.kernels));
   text += named_line("bottleneck", outcome.bottleneck.binding);
   text += named_line("memory", memory_words(outcome.memory.all_gpus));
+  for (const std::string& error : outcome.rdma_errors) text += named_line("RDMA error", error);
   text += parts_text(outcome.parts) + figures_text(outcome.figures) + resources_text(outcome.bottleneck) +
           l2_text(outcome.memory) + roles_text(outcome.bottleneck) + path_text(outcome.bottleneck);
   return text + '\n' + named_line("cost", cost_words(outcome));

@@ -13,7 +13,7 @@ namespace {
 constexpr double kLeastShownShare = 0.01;
 constexpr double kBindingUse = 0.8;
 /// Share of the time that links hold packets which the switch does not take: contention at its outputs.
-constexpr std::string_view kBlocked = "nvlink blocked";
+constexpr std::string_view kBlocked = "nvlink blocked", kNicBlocked = "nic blocked";
 constexpr std::array<std::string_view, 2> kParityNames = {"even CTAs", "odd CTAs"};
 constexpr size_t kReasons = static_cast<size_t>(WaitReason::count);
 
@@ -130,6 +130,17 @@ std::vector<ResourceUse> resource_uses(std::span<const GpuReport> gpus) {
       use_of("l2", gpus, [](const GpuReport& gpu) { return gpu.l2_utilisation; }),
       use_of("hbm", gpus, [](const GpuReport& gpu) { return gpu.hbm_utilisation; }),
       use_of("hbm rows", gpus, [](const GpuReport& gpu) { return gpu.hbm_activate_utilisation; })};
+  const ResourceUse pcie =
+      use_of("pcie", gpus, [](const GpuReport& gpu) { return gpu.nic.pcie_utilisation; });
+  if (pcie.peak > 0) {
+    uses.push_back(
+        use_of("nic egress", gpus, [](const GpuReport& gpu) { return gpu.nic.egress_utilisation; }));
+    uses.push_back(
+        use_of("nic ingress", gpus, [](const GpuReport& gpu) { return gpu.nic.ingress_utilisation; }));
+    uses.push_back(use_of(std::string(kNicBlocked), gpus,
+                          [](const GpuReport& gpu) { return gpu.nic.egress_blocked_share; }));
+    uses.push_back(pcie);
+  }
   const ResourceUse tensor_cores =
       use_of("tensor cores", gpus, [](const GpuReport& gpu) { return gpu.tensor_core_utilisation; });
   if (tensor_cores.peak > 0) uses.push_back(tensor_cores);  // most kernels leave them alone
@@ -238,7 +249,7 @@ std::vector<PathStep> waits_path(const LaunchReport& launch, const CtaRoles& kno
 std::string binding_of(const std::vector<ResourceUse>& resources, const std::vector<PathStep>& path) {
   const ResourceUse* busiest = nullptr;
   for (const ResourceUse& use : resources) {
-    if (use.name == kBlocked) continue;  // a consequence, not a resource
+    if (use.name == kBlocked || use.name == kNicBlocked) continue;  // a consequence, not a resource
     if (busiest == nullptr || use.peak > busiest->peak) busiest = &use;
   }
   if (busiest != nullptr && busiest->peak >= kBindingUse) {

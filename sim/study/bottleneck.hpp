@@ -13,9 +13,10 @@ namespace ptxwire::sim {
 
 /// One kind of resource over all GPUs and the whole run.
 struct ResourceUse {
-  std::string name;  ///< "nvlink egress", "nvlink ingress", "nvlink blocked", "l2", "hbm", "hbm rows"
-  double mean = 0;   ///< share of the run that it was busy, mean over GPUs
-  double peak = 0;   ///< the busiest one's share; for links the busiest link, elsewhere the busiest GPU
+  std::string name;  ///< "nvlink egress", "nvlink ingress", "nvlink blocked", "l2", "hbm", "hbm rows", "nic
+                     ///< egress", "nic ingress", "nic blocked", "pcie", "tensor cores"
+  double mean = 0;  ///< share of the run that it was busy, mean over GPUs
+  double peak = 0;  ///< the busiest one's share; for links the busiest link, elsewhere the busiest GPU
 };
 
 /// Time of one kind of wait.

@@ -49,11 +49,18 @@ struct QueueMemory {
 
 class Setup {
  public:
-  Setup(Cluster& cluster, const RdmaHeapConfig& config, std::vector<RdmaState>& states)
-      : cluster_(cluster), config_(config), states_(states), memory_(config.ranks), keys_(config.ranks) {}
+  Setup(Cluster& cluster, const RdmaHeapConfig& config, std::vector<RdmaState>& states,
+        std::vector<HostProxyConfig>& proxies)
+      : cluster_(cluster),
+        config_(config),
+        states_(states),
+        proxies_(proxies),
+        memory_(config.ranks),
+        keys_(config.ranks) {}
 
   Expected<void> run() {
     states_.resize(config_.ranks);
+    proxies_.resize(config_.ranks);
     for (uint32_t rank = 0; rank < config_.ranks; ++rank)
       if (const auto made = allocate(rank); !made) return made.error();
     for (uint32_t rank = 0; rank < config_.ranks; ++rank)
@@ -87,9 +94,12 @@ class Setup {
     BufferAllocator allocate(cluster_, rank);
     allocate(m.pairs, slots() * sizeof(DeviceQueuePair), "queue pairs");
     allocate(m.completions, slots() * sizeof(DeviceCompletionQueue), "completion queues");
-    allocate(m.rings, slots() * config_.queue_entries * kEntryBytes, "queue entries");
-    allocate(m.records, slots() * sizeof(uint64_t), "doorbell records");
-    allocate(m.entries, slots() * kEntryBytes, "completion entries");
+    const auto place = [&](DeviceAddress& out, uint64_t bytes, const char* name) {
+      config_.queues_in_host_memory ? allocate.host_mapped(out, bytes, name) : allocate(out, bytes, name);
+    };
+    place(m.rings, slots() * config_.queue_entries * kEntryBytes, "queue entries");
+    place(m.records, slots() * sizeof(uint64_t), "doorbell records");
+    place(m.entries, slots() * kEntryBytes, "completion entries");
     allocate(m.internal, kInternalBytes, "unwanted RDMA results");
     allocate(state.remote_heaps, config_.ranks * sizeof(uint64_t), "heaps by RDMA");
     allocate(state.peer_heaps, config_.ranks * sizeof(uint64_t), "heaps by NVLink");
@@ -106,6 +116,13 @@ class Setup {
       if (!keys) return keys.error();
       keys_[rank].push_back(*keys);
     }
+    HostProxyConfig& proxy = proxies_[rank];
+    proxy.gpu = GpuId{rank};
+    proxy.heap = state.heap;
+    proxy.key_shift = config_.key_shift;
+    proxy.unwanted = m.internal;
+    proxy.unwanted_key = m.internal_keys.local;
+    for (const MemoryKeys& keys : keys_[rank]) proxy.keys.push_back(keys.local);
     return {};
   }
 
@@ -152,8 +169,18 @@ class Setup {
       if (!numbers) return numbers.error();
       if (const auto made = describe(first, slot, numbers->first); !made) return made.error();
       if (const auto made = describe(second, other_slot, numbers->second); !made) return made.error();
+      if (queue != 0) continue;
+      add_peer(first, second, end_of(first, slot), numbers->first);
+      add_peer(second, first, end_of(second, other_slot), numbers->second);
     }
     return {};
+  }
+
+  void add_peer(uint32_t rank, uint32_t peer, const QueueEnd& end, uint32_t number) {
+    HostProxyConfig& proxy = proxies_[rank];
+    HostProxyConfig::Peer& added = proxy.peers.emplace_back();
+    added = {.rank = peer, .queue = end, .number = number, .heap = states_[peer].heap};
+    for (const MemoryKeys& keys : keys_[peer]) added.keys.push_back(keys.remote);
   }
 
   /// Writes the structures of a queue pair as kernels find them.
@@ -194,6 +221,7 @@ class Setup {
   Cluster& cluster_;
   const RdmaHeapConfig& config_;
   std::vector<RdmaState>& states_;
+  std::vector<HostProxyConfig>& proxies_;
   std::vector<QueueMemory> memory_;
   std::vector<std::vector<MemoryKeys>> keys_;  ///< [rank][chunk]
 };
@@ -202,7 +230,8 @@ class Setup {
 
 Expected<std::unique_ptr<RdmaHeap>> RdmaHeap::create(Cluster& cluster, const RdmaHeapConfig& config) {
   std::unique_ptr<RdmaHeap> heap(new RdmaHeap);
-  if (const auto made = Setup(cluster, config, heap->states_).run(); !made) return made.error();
+  if (const auto made = Setup(cluster, config, heap->states_, heap->proxies_).run(); !made)
+    return made.error();
   return heap;
 }
 

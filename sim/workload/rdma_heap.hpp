@@ -26,7 +26,8 @@ struct RdmaHeapConfig {
   uint64_t heap_bytes = 0;
   uint32_t queues_per_rank = 1;  ///< to each rank that is connected
   uint32_t queue_entries = 1024;
-  uint32_t key_shift = 29;  ///< chunks of 512 MiB have a key each
+  uint32_t key_shift = 29;             ///< chunks of 512 MiB have a key each
+  bool queues_in_host_memory = false;  ///< for queues that a CPU thread posts to
   QueueOptions options;
   /// Which pairs of different ranks get queues; asked with first < second. Empty: all.
   std::function<bool(uint32_t, uint32_t)> connected;
@@ -40,10 +41,13 @@ class RdmaHeap {
   [[nodiscard]] const RdmaState& state(uint32_t rank) const { return states_[rank]; }
   /// Start of the heap of a rank; a symmetric object has the same offset on all.
   [[nodiscard]] DeviceAddress heap(uint32_t rank) const { return states_[rank].heap; }
+  /// A proxy of `rank` that posts on queue 0 of each peer; ring and counter are the caller's to add.
+  [[nodiscard]] const HostProxyConfig& proxy(uint32_t rank) const { return proxies_[rank]; }
 
  private:
   RdmaHeap() = default;
   std::vector<RdmaState> states_;
+  std::vector<HostProxyConfig> proxies_;
 };
 
 }  // namespace ptxwire::sim
