@@ -101,9 +101,10 @@ Error ClusterImplementation::outside(DeviceAddress address, uint64_t bytes) cons
 }
 
 Expected<void> ClusterImplementation::write(DeviceAddress address, std::span<const uint8_t> bytes) {
-  const std::span<uint8_t> target = view(address, bytes.size());
-  if (target.size() != bytes.size()) return outside(address, bytes.size());
-  if (!bytes.empty()) std::memcpy(target.data(), bytes.data(), bytes.size());
+  MemorySpace* space = space_of(address);
+  if (space == nullptr || space->resolve(address, bytes.size()) == nullptr)
+    return outside(address, bytes.size());
+  if (!bytes.empty()) space->write(address, bytes.size(), bytes.data());
   return {};
 }
 
@@ -111,13 +112,19 @@ Expected<void> ClusterImplementation::read(DeviceAddress address, std::span<uint
   const MemorySpace* space = space_of(address);
   const uint8_t* source = space == nullptr ? nullptr : space->resolve(address, bytes.size());
   if (source == nullptr) return outside(address, bytes.size());
-  if (!bytes.empty()) std::memcpy(bytes.data(), source, bytes.size());
+  if (!bytes.empty()) space->read(address, bytes.size(), bytes.data());
   return {};
+}
+
+Expected<void> ClusterImplementation::elide(const ElidedRows& rows) {
+  MemorySpace* space = space_of(rows.address);
+  return space == nullptr ? outside(rows.address, rows.bytes) : space->elide(rows);
 }
 
 std::span<uint8_t> ClusterImplementation::view(DeviceAddress address, uint64_t bytes) {
   const MemorySpace* space = space_of(address);
-  uint8_t* data = space == nullptr ? nullptr : space->resolve(address, bytes);
+  const bool viewable = space != nullptr && !space->is_elided(address, bytes);
+  uint8_t* data = viewable ? space->resolve(address, bytes) : nullptr;
   return data == nullptr ? std::span<uint8_t>{} : std::span<uint8_t>{data, bytes};
 }
 

@@ -17,6 +17,7 @@
 #include "models/gpu/traffic_agent.hpp"
 #include "models/machines/machine.hpp"
 #include "ptx_frontend/program.hpp"
+#include "sim/memory/memory_space.hpp"
 #include "sim/memory/tensor_map.hpp"
 #include "sim/nic/queue_pair.hpp"
 #include "support/error.hpp"
@@ -196,8 +197,11 @@ class Cluster {
   /// Host access, outside simulated time. The whole range must lie in one allocation.
   virtual Expected<void> write(DeviceAddress address, std::span<const uint8_t> bytes) = 0;
   virtual Expected<void> read(DeviceAddress address, std::span<uint8_t> bytes) const = 0;
+  /// Payload that is moved in full and not stored: reads give zeros. Before the first run. Errors: rows
+  /// outside an allocation, or that overlap others.
+  virtual Expected<void> elide(const ElidedRows& rows) = 0;
   /// Direct view of an allocation's bytes (valid until it is freed); empty span if the range is not inside
-  /// one.
+  /// one, or has elided bytes.
   virtual std::span<uint8_t> view(DeviceAddress address, uint64_t bytes) = 0;
   /// Address of a module variable on a GPU.
   virtual Expected<DeviceAddress> symbol(uint32_t module, std::string_view name, GpuId gpu) = 0;

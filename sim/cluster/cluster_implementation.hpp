@@ -49,6 +49,7 @@ class ClusterImplementation final : public Cluster {
   Expected<void> free(DeviceAddress address) override;
   Expected<void> write(DeviceAddress address, std::span<const uint8_t> bytes) override;
   Expected<void> read(DeviceAddress address, std::span<uint8_t> bytes) const override;
+  Expected<void> elide(const ElidedRows& rows) override;
   std::span<uint8_t> view(DeviceAddress address, uint64_t bytes) override;
   Expected<DeviceAddress> symbol(uint32_t module, std::string_view name, GpuId gpu) override;
 

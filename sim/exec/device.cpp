@@ -159,7 +159,7 @@ void Device::ring_doorbells(const WarpTransaction& transaction, Picoseconds now)
 
 void Device::perform_here(WarpTransaction& transaction, unsigned first, unsigned count, Picoseconds now,
                           Device& home) {
-  const MemorySpace& space = *group_.space(transaction.home());
+  MemorySpace& space = *group_.space(transaction.home());
   transaction.sampled = now;
   const bool load = transaction.kind == AccessKind::load;
   if (transaction.home() >= kRegisterBias && transaction.kind == AccessKind::store)
@@ -177,18 +177,24 @@ void Device::perform_here(WarpTransaction& transaction, unsigned first, unsigned
       (load || transaction.kind == AccessKind::store || transaction.role == WarpTransaction::Role::bulk)) {
     const uint64_t begin = part_range(transaction, first).first;
     const uint64_t end = part_range(transaction, first + count - 1).second;
-    uint8_t* memory = space.resolve(begin, end - begin);
     const size_t skip =
         transaction.role == WarpTransaction::Role::bulk
             ? 0
             : static_cast<size_t>(std::countr_zero(transaction.mask)) * transaction.lane_bytes;
     uint8_t* data = transaction.data.data() + skip + (begin - transaction.base);
     if (load) {
-      std::memcpy(data, memory, end - begin);
+      if (space.elides())
+        space.read(begin, end - begin, data);
+      else
+        std::memcpy(data, space.resolve(begin, end - begin), end - begin);
     } else if (transaction.kind == AccessKind::store) {
-      std::memcpy(memory, data, end - begin);
+      if (space.elides())
+        space.write(begin, end - begin, data);
+      else
+        std::memcpy(space.resolve(begin, end - begin), data, end - begin);
       home.notify_write(begin, end - begin, now);
     } else {
+      uint8_t* memory = space.resolve(begin, end - begin);
       const ptx::Modifiers& modifiers = transaction.op->modifiers;
       apply_atomic_bytes(modifiers.atomic, modifiers.type, static_cast<uint32_t>(end - begin), memory, data,
                          nullptr, true);

@@ -42,15 +42,16 @@ uint32_t NicDevice::add_queue(const QueueEnd& end, const models::NicQueueTarget&
   return queues_.back().number;
 }
 
-uint8_t* NicDevice::memory(uint64_t address, uint64_t bytes) const {
-  const MemorySpace* space = address >> kGpuShift == 0 ? nullptr : group_.space(home_of(address));
-  return space == nullptr ? nullptr : space->resolve(address, bytes);
+/// The memory that holds these bytes, or null.
+MemorySpace* NicDevice::space_of(uint64_t address, uint64_t bytes) const {
+  MemorySpace* space = address >> kGpuShift == 0 ? nullptr : group_.space(home_of(address));
+  return space == nullptr || space->resolve(address, bytes) == nullptr ? nullptr : space;
 }
 
 void NicDevice::write(uint64_t address, std::span<const uint8_t> bytes, Picoseconds now) {
-  uint8_t* target = memory(address, bytes.size());
-  if (target == nullptr) return;  // was there when it was registered; freed since
-  std::memcpy(target, bytes.data(), bytes.size());
+  MemorySpace* space = space_of(address, bytes.size());
+  if (space == nullptr) return;  // was there when it was registered; freed since
+  space->write(address, bytes.size(), bytes.data());
   device_.notify_write(address, bytes.size(), now);
 }
 
@@ -87,8 +88,8 @@ uint64_t NicDevice::entry_address(uint32_t queue, uint64_t index) {
 void NicDevice::decode(uint32_t index, uint64_t begin, uint32_t blocks, std::vector<NicMessage>& messages) {
   const Queue& queue = queues_[index];
   const auto copy_block = [&](uint64_t at, uint8_t* to) {
-    const uint8_t* from = memory(entry_address(index, at), kEntryBlockBytes);
-    if (from != nullptr) std::memcpy(to, from, kEntryBlockBytes);
+    const uint64_t from = entry_address(index, at);
+    if (const MemorySpace* space = space_of(from, kEntryBlockBytes)) space->read(from, kEntryBlockBytes, to);
   };
   std::array<uint8_t, size_t{kMaxEntryBlocks} * kEntryBlockBytes> entry;
   for (uint64_t at = begin; at < begin + blocks;) {
@@ -111,9 +112,9 @@ NicSyndrome NicDevice::gather(NicPacket& packet) {
     note(std::move(why));
     return NicSyndrome::local_protection;
   }
-  const uint8_t* from = memory(packet.local_address, packet.bytes);
-  if (from == nullptr) return NicSyndrome::local_protection;
-  std::memcpy(packet.data.data(), from, packet.bytes);
+  const MemorySpace* space = space_of(packet.local_address, packet.bytes);
+  if (space == nullptr) return NicSyndrome::local_protection;
+  space->read(packet.local_address, packet.bytes, packet.data.data());
   return NicSyndrome::none;
 }
 
@@ -158,7 +159,7 @@ NicSyndrome NicDevice::admit(const NicPacket& packet) {
   }
   if (packet.length == 0) return NicSyndrome::none;
   std::string why = keys_.refuse(packet.remote_key, packet.remote_address, bytes, false, right);
-  if (why.empty() && memory(packet.remote_address, bytes) == nullptr) why = "the memory is freed";
+  if (why.empty() && space_of(packet.remote_address, bytes) == nullptr) why = "the memory is freed";
   if (why.empty()) return NicSyndrome::none;
   if (errors_.size() < kMaxErrors)
     errors_.push_back({device_.process().now(), fmt::format("NIC {} refuses a request of NIC {}: {}",
@@ -167,8 +168,8 @@ NicSyndrome NicDevice::admit(const NicPacket& packet) {
 }
 
 void NicDevice::gather_response(NicPacket& packet) {
-  const uint8_t* from = memory(packet.remote_address, packet.bytes);
-  if (from != nullptr) std::memcpy(packet.data.data(), from, packet.bytes);
+  if (const MemorySpace* space = space_of(packet.remote_address, packet.bytes))
+    space->read(packet.remote_address, packet.bytes, packet.data.data());
 }
 
 void NicDevice::place(const NicPacket& packet, Picoseconds now) {
@@ -189,10 +190,10 @@ void NicDevice::place(const NicPacket& packet, Picoseconds now) {
 
 void NicDevice::execute(NicPacket& packet, Picoseconds now) {
   const uint32_t bytes = packet.atomic.bytes;
-  const uint8_t* word = memory(packet.remote_address, bytes);
-  if (word == nullptr) return;
-  const uint64_t old = load_word(word, bytes);
-  std::memcpy(packet.data.data(), &old, bytes);
+  const MemorySpace* space = space_of(packet.remote_address, bytes);
+  if (space == nullptr) return;
+  space->read(packet.remote_address, bytes, packet.data.data());
+  const uint64_t old = load_word(packet.data.data(), bytes);
   const uint64_t changed = packet.atomic.apply(old);
   std::array<uint8_t, 8> value;
   std::memcpy(value.data(), &changed, sizeof changed);

@@ -70,7 +70,7 @@ class NicDevice final : public models::NicClient, public MappedRegisters {
     uint32_t number = 0;
     uint64_t completions = 0;
   };
-  [[nodiscard]] uint8_t* memory(uint64_t address, uint64_t bytes) const;
+  [[nodiscard]] MemorySpace* space_of(uint64_t address, uint64_t bytes) const;
   void write(uint64_t address, std::span<const uint8_t> bytes, models::Picoseconds now);
   /// Keeps why something failed, for the error that follows from it.
   void note(std::string reason) const { reason_ = std::move(reason); }
