@@ -84,6 +84,9 @@ Expected<std::unique_ptr<InternodeCluster>> InternodeCluster::create(Cluster& cl
   host->buffers_.resize(scenario.ranks);
   for (uint32_t rank = 0; rank < scenario.ranks; ++rank)
     if (const auto allocated = host->allocate(rank); !allocated) return allocated.error();
+  if (scenario.elide)
+    for (uint32_t rank = 0; rank < scenario.ranks; ++rank)
+      if (const auto elided = host->elide(rank); !elided) return elided.error();
   for (uint32_t rank = 0; rank < scenario.ranks; ++rank) {
     const auto filled =
         is_dispatch(scenario) ? host->fill_dispatch(rank, data) : host->fill_combine(rank, data);

@@ -15,6 +15,8 @@
 namespace ptxwire::sim {
 
 inline uint32_t node_count(const Scenario& scenario) { return scenario.ranks / kGpusPerNode; }
+/// With `elide` the first tokens of every rank are real, those of channel 0: so many. Else all.
+uint32_t real_tokens(const Scenario& scenario);
 /// Nodes that the kernels let a token go to, at most: 2, 4 or 8, which is an entry each.
 uint32_t internode_fan_out(const Scenario& scenario);
 
@@ -65,6 +67,8 @@ class InternodeCluster final : public ExpertCalls {
   Expected<void> allocate(uint32_t rank);
   Expected<void> allocate_dispatch(uint32_t rank);
   Expected<void> allocate_combine(uint32_t rank);
+  /// internode_elision.cpp
+  Expected<void> elide(uint32_t rank);
   Expected<void> fill_dispatch(uint32_t rank, const TestData& data);
   Expected<void> fill_combine(uint32_t rank, const TestData& data);
 

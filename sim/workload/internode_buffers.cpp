@@ -78,12 +78,13 @@ Expected<void> InternodeCluster::fill_dispatch(uint32_t rank, const TestData& da
   const Scenario& s = scenario();
   const InternodeBuffers& b = buffers_[rank];
   const uint64_t payload = row_payload_bytes(s);
-  const std::span<uint8_t> rows = cluster().view(b.input_rows, s.tokens * payload);
+  const uint32_t real = real_tokens(s);
+  const std::span<uint8_t> rows = cluster().view(b.input_rows, real * payload);
   const std::span<float> scales =
       view_values<float>(cluster(), b.input_scales, uint64_t{s.tokens} * s.scales());
-  if (rows.size() != s.tokens * payload || scales.size() != uint64_t{s.tokens} * s.scales()) return no_view();
+  if (rows.size() != real * payload || scales.size() != uint64_t{s.tokens} * s.scales()) return no_view();
   for (uint32_t token = 0; token < s.tokens; ++token) {
-    data.fill_row(rank, token, rows.subspan(token * payload, payload));
+    if (token < real) data.fill_row(rank, token, rows.subspan(token * payload, payload));
     for (uint32_t i = 0; i < s.scales(); ++i)
       scales[uint64_t{token} * s.scales() + i] = data.scale(rank, token, i);
   }
@@ -110,15 +111,19 @@ Expected<void> InternodeCluster::fill_combine(uint32_t rank, const TestData& dat
   const InternodeBuffers& b = buffers_[rank];
   const uint64_t received = routing().received(rank);
   const uint32_t topk = topk_on_wire(s), node = rank / kGpusPerNode;
-  const std::span<uint16_t> rows = view_values<uint16_t>(cluster(), b.input_rows, received * s.hidden);
-  if (rows.size() != received * s.hidden) return no_view();
+  const uint32_t real = real_tokens(s);
   std::vector<int64_t> meta;
   std::vector<float> weights;
   meta.reserve(received);
   for (uint32_t from = 0; from < s.ranks; ++from)
     for (uint32_t token = 0; token < s.tokens; ++token) {
       if (!routing().selected(from, token, rank)) continue;
-      data.fill_summand(rank, from, token, rows.subspan(meta.size() * s.hidden, s.hidden));
+      if (token < real) {
+        const std::span<uint16_t> row = view_values<uint16_t>(
+            cluster(), b.input_rows + meta.size() * s.hidden * sizeof(uint16_t), s.hidden);
+        if (row.size() != s.hidden) return no_view();
+        data.fill_summand(rank, from, token, row);
+      }
       meta.push_back(row_meta(from / kGpusPerNode, gpus_of_node(routing(), from, token, node)));
       for (uint32_t k = 0; k < topk; ++k) weights.push_back(data.summand_weight(rank, from, token, k));
     }
