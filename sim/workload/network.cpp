@@ -13,7 +13,6 @@ namespace {
 
 constexpr std::string_view kFolder = "models/fabric/topologies";
 constexpr std::string_view kNodeSuffix = "-node";
-constexpr uint32_t kGpusPerNode = 8;
 
 /// The files of that folder without ending that are about several nodes.
 std::vector<std::string> network_names() {

@@ -65,6 +65,7 @@ class Setup {
       if (const auto made = allocate(rank); !made) return made.error();
     for (uint32_t rank = 0; rank < config_.ranks; ++rank)
       if (const auto written = write_tables(rank); !written) return written.error();
+    if (!config_.network) return {};
     for (uint32_t first = 0; first < config_.ranks; ++first)
       for (uint32_t second = first + 1; second < config_.ranks; ++second)
         if (!config_.connected || config_.connected(first, second))
@@ -107,6 +108,7 @@ class Setup {
     allocate(state.remote_keys, chunks() * config_.ranks * sizeof(DeviceMemoryKey), "remote keys");
     if (!allocate.result()) return allocate.result();
     state.queues = m.pairs;
+    if (!config_.network) return {};
     const auto internal = cluster_.register_memory(GpuId{rank}, m.internal, kInternalBytes);
     if (!internal) return internal.error();
     m.internal_keys = *internal;
@@ -139,6 +141,7 @@ class Setup {
       peer.push_back(cluster_.reaches(GpuId{rank}, GpuId{other}) ? states_[other].heap : 0);
     }
     for (uint64_t chunk = 0; chunk < chunks(); ++chunk) {
+      if (!config_.network) break;
       local_keys.push_back({big_endian(keys_[rank][chunk].local), 0, chunk_end(chunk)});
       for (uint32_t other = 0; other < config_.ranks; ++other)
         remote_keys.push_back({big_endian(keys_[other][chunk].remote), 0, chunk_end(chunk)});

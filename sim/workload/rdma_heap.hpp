@@ -28,6 +28,7 @@ struct RdmaHeapConfig {
   uint32_t queue_entries = 1024;
   uint32_t key_shift = 29;             ///< chunks of 512 MiB have a key each
   bool queues_in_host_memory = false;  ///< for queues that a CPU thread posts to
+  bool network = true;                 ///< false: the heaps are reached over NVLink alone; no keys, no queues
   QueueOptions options;
   /// Which pairs of different ranks get queues; asked with first < second. Empty: all.
   std::function<bool(uint32_t, uint32_t)> connected;

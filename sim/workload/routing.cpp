@@ -73,24 +73,41 @@ void void_selections(RandomStream& random, uint32_t topk, std::vector<int64_t>& 
 }  // namespace
 
 Routing::Routing(const RoutingShape& shape)
-    : shape_(shape), experts_(shape.ranks), membership_(shape.ranks), counts_(shape.ranks * shape.ranks) {
-  const uint32_t local = shape.experts / shape.ranks;
+    : shape_(shape),
+      experts_(shape.ranks),
+      membership_(shape.ranks),
+      counts_(shape.ranks * shape.ranks),
+      expert_totals_(shape.experts) {
   ExpertDraw draw(shape);
   for (uint32_t rank = 0; rank < shape.ranks; ++rank) {
     RandomStream random(shape.seed, rank);
     std::vector<int64_t>& experts = experts_[rank];
-    std::vector<uint8_t>& membership = membership_[rank];
     experts.reserve(uint64_t{shape.tokens} * shape.topk);
-    membership.resize(uint64_t{shape.tokens} * shape.ranks);
     for (uint32_t token = 0; token < shape.tokens; ++token) {
       draw.append(random, experts);
       if (shape.pattern == RoutingPattern::masked) void_selections(random, shape.topk, experts);
-      for (size_t i = experts.size() - shape.topk; i < experts.size(); ++i)
-        if (experts[i] >= 0)
-          membership[uint64_t{token} * shape.ranks + static_cast<uint64_t>(experts[i]) / local] = 1;
-      for (uint32_t d = 0; d < shape.ranks; ++d) counts_[rank * shape.ranks + d] += selected(rank, token, d);
     }
+    for (uint32_t i = 0; i < shape.void_selections && shape.tokens > 0; ++i) {
+      const uint64_t token = random.below(shape.tokens);
+      experts[token * shape.topk + random.below(shape.topk)] = -1;
+    }
+    count(rank);
   }
+}
+
+/// What follows from a rank's selections.
+void Routing::count(uint32_t rank) {
+  const uint32_t local = shape_.experts / shape_.ranks;
+  std::vector<uint8_t>& membership = membership_[rank];
+  membership.resize(uint64_t{shape_.tokens} * shape_.ranks);
+  for (size_t i = 0; i < experts_[rank].size(); ++i) {
+    if (experts_[rank][i] < 0) continue;
+    const auto expert = static_cast<uint64_t>(experts_[rank][i]);
+    membership[i / shape_.topk * shape_.ranks + expert / local] = 1;
+    ++expert_totals_[expert];
+  }
+  for (uint32_t token = 0; token < shape_.tokens; ++token)
+    for (uint32_t d = 0; d < shape_.ranks; ++d) counts_[rank * shape_.ranks + d] += selected(rank, token, d);
 }
 
 uint64_t Routing::received(uint32_t destination) const {

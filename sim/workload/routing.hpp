@@ -20,6 +20,8 @@ struct RoutingShape {
   uint32_t nodes = 1;  ///< ranks are spread over them in order
   RoutingPattern pattern = RoutingPattern::random;
   uint64_t seed = 1;
+  /// Of every rank, drawn at random and maybe twice, made void afterwards (low-latency tests: 10).
+  uint32_t void_selections = 0;
 };
 
 class Routing {
@@ -49,12 +51,17 @@ class Routing {
   [[nodiscard]] uint64_t received(uint32_t destination) const;
   /// Selections of `rank`'s tokens per expert.
   [[nodiscard]] std::vector<int32_t> expert_counts(uint32_t rank) const;
+  /// Selections of all ranks' tokens for one expert.
+  [[nodiscard]] uint32_t expert_total(uint32_t expert) const { return expert_totals_[expert]; }
 
  private:
+  void count(uint32_t rank);
+
   RoutingShape shape_;
   std::vector<std::vector<int64_t>> experts_;
   std::vector<std::vector<uint8_t>> membership_;
   std::vector<uint32_t> counts_;  ///< [source][destination]
+  std::vector<uint32_t> expert_totals_;
 };
 
 /// The mean D above, exact where no node is masked.

@@ -9,6 +9,8 @@
 #include "sim/workload/expert_calls.hpp"
 #include "sim/workload/internode_run.hpp"
 #include "sim/workload/intranode_run.hpp"
+#include "sim/workload/low_latency.hpp"
+#include "sim/workload/low_latency_run.hpp"
 #include "sim/workload/micro_run.hpp"
 #include "sim/workload/network.hpp"
 #include "sim/workload/ring_broadcast.hpp"
@@ -77,6 +79,9 @@ Expected<ScenarioResult> run_family(const Scenario& scenario, const models::Mach
     case KernelFamily::internode_dispatch:
     case KernelFamily::internode_combine:
       return run_internode(scenario, machine, options);
+    case KernelFamily::low_latency_dispatch:
+    case KernelFamily::low_latency_combine:
+      return run_low_latency(scenario, machine, options);
     default:
       return run_intranode(scenario, machine, options);
   }
@@ -131,10 +136,18 @@ Expected<std::vector<std::string>> scenario_inputs(const Scenario& scenario) {
     if (micro) add(scenario.path);  // buffers, launches and checksum are not among the settings
     return paths;
   }
-  if (is_internode(scenario.kernel)) {
+  if (is_internode(scenario.kernel) || low_latency_uses_network(scenario)) {
     const auto network = network_path(scenario);
     if (!network) return network.error();
     add(*network);
+  }
+  if (is_low_latency(scenario.kernel)) {
+    const auto programs = low_latency_programs(scenario);
+    if (!programs) return programs.error();
+    add(programs->dispatch_path);
+    add(programs->combine_path);
+    add(programs->delay_path);
+    return paths;
   }
   const auto programs = scenario_programs(scenario);
   if (!programs) return programs.error();

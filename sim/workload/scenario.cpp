@@ -7,6 +7,7 @@
 #include "models/machines/toml_file.hpp"
 #include "ptx_frontend/frontend.hpp"
 #include "sim/workload/internode.hpp"
+#include "sim/workload/low_latency.hpp"
 #include "sim/workload/ring_broadcast.hpp"
 #include "sim/workload/scenario_keys.hpp"
 #include "support/data_path.hpp"
@@ -238,6 +239,7 @@ Expected<void> validate(const Scenario& s) {
     if (const auto valid = validate_experts(s); !valid) return valid.error();
     return validate_internode(s);
   }
+  if (is_low_latency(s.kernel)) return validate_low_latency(s);
   if (s.kernel != KernelFamily::intranode_dispatch && s.kernel != KernelFamily::intranode_combine)
     return refuse(s, "'kernel': this family has no host side yet");
   return validate_intranode(s);

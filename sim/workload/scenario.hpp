@@ -37,6 +37,9 @@ enum class KernelFamily : uint8_t {
 [[nodiscard]] constexpr bool is_internode(KernelFamily family) {
   return family == KernelFamily::internode_dispatch || family == KernelFamily::internode_combine;
 }
+[[nodiscard]] constexpr bool is_low_latency(KernelFamily family) {
+  return family == KernelFamily::low_latency_dispatch || family == KernelFamily::low_latency_combine;
+}
 /// State of the kernels (kernels/README.md): a, b and c move rows through registers, d with bulk copies.
 /// Across nodes a posts through the host, b, c and d from the GPU; low latency uses NVLink from c on.
 enum class KernelRevision : uint8_t { a, b, c, d };
@@ -52,6 +55,9 @@ enum class NotifyMode : uint8_t { cached, full };
 enum class BufferPlacement : uint8_t { out_of_place, in_place };
 /// Low latency: one launch that sends and receives, or one for each, with a pause between them.
 enum class PhaseMode : uint8_t { together, apart };
+
+/// That our kernels across nodes count on (kernels/src/internode.cuh).
+inline constexpr uint32_t kGpusPerNode = 8;
 
 struct Scenario {
   std::string name;  ///< file name without folder and ending
@@ -76,12 +82,14 @@ struct Scenario {
   std::string network;  ///< topology of NICs and InfiniBand by name or path; empty: by the number of nodes
   uint32_t nvlink_chunk =
       8;  ///< rows a forwarder (dispatch) or sender (combine) writes before it publishes them
-  uint32_t nvlink_slots = 512;  ///< rows per ring over NVLink
-  uint32_t rdma_chunk = 16;     ///< rows per RDMA write
-  uint32_t rdma_slots = 128;    ///< rows per ring over RDMA; rounded up to a multiple of the chunk
-  uint32_t queues = 0;          ///< queue pairs per peer; 0: as the kernel has them by default
-  uint32_t doorbell_batch = 4;  ///< low latency: messages per doorbell
-  uint32_t virtual_lane = 0;    ///< of all RDMA traffic
+  uint32_t nvlink_slots = 512;   ///< rows per ring over NVLink
+  uint32_t rdma_chunk = 16;      ///< rows per RDMA write
+  uint32_t rdma_slots = 128;     ///< rows per ring over RDMA; rounded up to a multiple of the chunk
+  uint32_t queues = 0;           ///< queue pairs per peer; 0: as the kernel has them by default
+  uint32_t void_selections = 0;  ///< low latency: of every rank, in the random routing
+  bool zero_copy = false;        ///< low latency: combine finds its rows where it sends them from
+  uint32_t doorbell_batch = 4;   ///< low latency: messages per doorbell
+  uint32_t virtual_lane = 0;     ///< of all RDMA traffic
   bool adaptive_routing = false;
   PhaseMode phases = PhaseMode::together;
   std::string faults;  ///< "nic3=0.5; link nic0-leaf0=down; rank5=200us" (faults.hpp)

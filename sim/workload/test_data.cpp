@@ -2,6 +2,7 @@
 
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstring>
 
 #include "sim/workload/random.hpp"
@@ -11,7 +12,7 @@ namespace ptxwire::sim {
 namespace {
 
 /// What a hash is for: streams of different purposes never meet.
-enum class Purpose : uint64_t { row, scale, weight, summand, summand_weight };
+enum class Purpose : uint64_t { row, scale, weight, summand, summand_weight, activation, gate };
 
 constexpr uint64_t kMaxRanks = 256;
 
@@ -90,6 +91,26 @@ float TestData::weight(uint32_t rank, uint32_t token, uint32_t k) const {
 
 float TestData::summand_weight(uint32_t rank, uint32_t source, uint32_t token, uint32_t k) const {
   return small_fraction(RowHash(seed_, Purpose::summand_weight, rank, source, token)(k));
+}
+
+void TestData::fill_activations(uint32_t rank, uint32_t token, std::span<uint16_t> row) const {
+  constexpr size_t kGroup = 128, kPerHash = 4;
+  constexpr uint64_t kZeroOneIn = 16, kLargestExponent = 137, kGroupExponents = 32, kExponents = 16;
+  const RowHash hash(seed_, Purpose::activation, rank, 0, token);
+  for (size_t i = 0; i < row.size(); ++i) {
+    const uint64_t group = hash(row.size() + i / kGroup);
+    const uint64_t code = hash(i / kPerHash) >> (16 * (i % kPerHash));
+    const uint64_t exponent =
+        kLargestExponent - group / kZeroOneIn % kGroupExponents - code / 256 % kExponents;
+    const uint64_t sign_and_mantissa = (code & 0x80U) << 8U | (code & 0x7fU);
+    row[i] = group % kZeroOneIn == 0 ? 0 : static_cast<uint16_t>(sign_and_mantissa | exponent << 7U);
+  }
+}
+
+float TestData::gate(uint32_t rank, uint32_t token, uint32_t k) const {
+  constexpr int kBits = 24;
+  const uint64_t hash = RowHash(seed_, Purpose::gate, rank, 0, token)(k);
+  return std::ldexp(static_cast<float>(1 + (hash >> (64U - kBits))), -kBits);
 }
 
 void TestData::fill_summand(uint32_t rank, uint32_t source, uint32_t token, std::span<uint16_t> row) const {

@@ -27,6 +27,12 @@ class TestData {
   /// A weight with few bits, so that sums of eight are exact.
   [[nodiscard]] float weight(uint32_t rank, uint32_t token, uint32_t k) const;
 
+  /// A row of BF16 over many orders of magnitude: groups of 128 values share a largest exponent; some groups
+  /// are tiny, some zero.
+  void fill_activations(uint32_t rank, uint32_t token, std::span<uint16_t> row) const;
+  /// A weight in (0, 1] with as many bits as a float has.
+  [[nodiscard]] float gate(uint32_t rank, uint32_t token, uint32_t k) const;
+
   /// What rank `rank` made of token `token` of rank `source`: BF16 integers from -31 to 31, so that the sum
   /// over 8 ranks is exact in BF16. `row` holds a multiple of 4 values.
   void fill_summand(uint32_t rank, uint32_t source, uint32_t token, std::span<uint16_t> row) const;

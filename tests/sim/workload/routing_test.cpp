@@ -100,6 +100,28 @@ TEST_CASE("routing: patterns do what they are named after") {
   CHECK(empty > 0);
 }
 
+TEST_CASE("routing: void selections are taken out of an otherwise equal draw, and experts are counted") {
+  RoutingShape shape{.ranks = 4, .tokens = 50, .topk = 4, .experts = 16, .seed = 5};
+  const Routing whole(shape);
+  shape.void_selections = 10;
+  const Routing some(shape);
+  std::vector<uint32_t> totals(16);
+  for (uint32_t rank = 0; rank < 4; ++rank) {
+    uint32_t voids = 0;
+    for (size_t i = 0; i < 200; ++i) {
+      const int64_t expert = some.experts(rank)[i];
+      if (expert < 0)
+        ++voids;
+      else
+        ++totals[static_cast<size_t>(expert)];
+      if (expert >= 0) REQUIRE(expert == whole.experts(rank)[i]);
+    }
+    CHECK(voids >= 1);  // positions may repeat
+    CHECK(voids <= 10);
+  }
+  for (uint32_t expert = 0; expert < 16; ++expert) CHECK(some.expert_total(expert) == totals[expert]);
+}
+
 TEST_CASE("routing: the same seed gives the same routing, another seed another, and ranks differ") {
   const RoutingShape shape{.ranks = 8, .tokens = 64, .topk = 8, .experts = 256, .seed = 9};
   const Routing first(shape), again(shape);
