@@ -110,8 +110,13 @@ def published_group(r, stem):
     return f"h800-ep{ranks}-{r['kernel']}"
 
 
+LOW_LATENCY_REVISIONS = {"S_DEEPEP_V1_0224": "a", "S_DEEPEP_V1_0605": "c"}
+
+
 def published_revision(r, gpu, place, mode):
     """State of the kernels of a row (kernels/README.md), where it changed between tables of one kind."""
+    if gpu == "H800" and mode == "low_latency":
+        return LOW_LATENCY_REVISIONS.get(r["source_id"], "")
     if gpu != "H800" or place != "internode" or mode != "normal":
         return ""
     return "a" if r["source_id"] == "S_DEEPEP_V1_0224" else "b"
