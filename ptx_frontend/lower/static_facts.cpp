@@ -335,9 +335,14 @@ uint32_t estimate_registers(uint32_t peak_live, const LaunchDirectives& directiv
   if (directives.maxnreg != 0) limit = std::min(limit, directives.maxnreg);
   const uint32_t* block = directives.reqntid[0] != 0 ? directives.reqntid : directives.maxntid;
   if (block[0] != 0) {
+    // A scheduler has a quarter of the register file, and a CTA's warps are dealt out to the four.
+    constexpr uint64_t kSchedulers = 4, kLanes = 32;
     const uint64_t threads =
         static_cast<uint64_t>(block[0]) * std::max(1U, block[1]) * std::max(1U, block[2]);
-    const uint64_t share = kFile / std::max<uint64_t>(1, threads * std::max(1U, directives.minnctapersm));
+    const uint64_t warps = (threads + kLanes - 1) / kLanes;
+    const uint64_t warps_of_scheduler =
+        std::max<uint64_t>(1, (warps + kSchedulers - 1) / kSchedulers * std::max(1U, directives.minnctapersm));
+    const uint64_t share = kFile / kSchedulers / warps_of_scheduler / kLanes;
     limit = std::min(limit, std::max(kFloor, static_cast<uint32_t>(share) / kStep * kStep));
   }
   if (moves_registers && limit != kCeiling) return limit;

@@ -117,6 +117,9 @@ TEST_CASE("static facts: the register estimate keeps to the launch bounds", "[an
   directives.maxnreg = 0;
   directives.maxntid[0] = 1024;
   CHECK(estimate_registers(1000, directives) == 64);  // 65,536 / 1024
+  directives.maxntid[0] = 800;
+  // 25 warps: one scheduler has 7 and 16,384 registers, 73 a lane. ptxas 13 gives such a kernel 72.
+  CHECK(estimate_registers(1000, directives) == 72);
   directives.maxntid[0] = 256;
   directives.minnctapersm = 2;
   CHECK(estimate_registers(1000, directives) == 128);  // 65,536 / 512
