@@ -22,6 +22,11 @@
 //   gpu = 0
 //   arguments = ["ring", "accesses", "report"]   # or a tensor map: micro_tensor.hpp
 //
+// A buffer with `heap = true` lies at the same place in the symmetric heap of every GPU: kernels name it by
+// its address in their own. The argument "rdma" is what a kernel needs to post (RdmaState of
+// kernels/src/rdma.cuh); then all GPUs have NICs and [values] queues (1) queue pairs to each other one, and
+// `network` says how they are joined.
+//
 //   [checksum]
 //   kind = "chase"
 //   buffer = "ring"
@@ -75,11 +80,12 @@ struct MicroBuffer {
   MicroCount gpu, bytes;
   MicroContent content;               ///< before each call
   std::optional<MicroContent> after;  ///< after the last one; nothing: whatever
+  bool in_heap = false;               ///< the symmetric heap
   bool samples = false;  ///< the kernel writes the clocks of every single access here, 32 bits each
 };
 
 struct MicroArgument {
-  std::string text;                          ///< the name of a buffer, "report", or a count
+  std::string text;                          ///< the name of a buffer, "report", "rdma", or a count
   std::optional<MicroTensorMap> tensor_map;  ///< instead of `text`
 };
 
@@ -127,6 +133,9 @@ Expected<void> set_micro_value(MicroScenario& micro, std::string_view name, std:
 /// unit other than of bytes, values that name each other in a circle, a product beyond 2^53. `otherwise`
 /// where nothing is written.
 Expected<uint64_t> evaluate(const MicroScenario& micro, const MicroCount& count, uint64_t otherwise = 0);
+
+/// Whether a launch takes the argument "rdma".
+bool uses_rdma(const MicroScenario& micro);
 
 /// The value of this name, or `otherwise`.
 Expected<uint64_t> value_or(const MicroScenario& micro, std::string_view name, uint64_t otherwise);

@@ -105,6 +105,7 @@ Expected<std::vector<MicroMemory>> micro_memory(const Scenario& scenario) {
                    .content = content_of(number, buffer.content),
                    .is_checked = buffer.after.has_value(),
                    .after = content_of(number, buffer.after.value_or(MicroContent{})),
+                   .in_heap = buffer.in_heap,
                    .samples = buffer.samples,
                    .seed = scenario.seed});
   if (!number.result()) return number.result().error();

@@ -27,6 +27,7 @@ struct MicroMemory {
   Content content;
   bool is_checked = false;  ///< against `after`
   Content after;
+  bool in_heap = false;
   bool samples = false;
   uint64_t seed = 1;
 

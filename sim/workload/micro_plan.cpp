@@ -7,7 +7,7 @@ namespace ptxwire::sim {
 
 namespace {
 
-constexpr std::string_view kReport = "report";
+constexpr std::string_view kReport = "report", kRdma = "rdma";
 
 Error about(const Scenario& scenario, std::string message) {
   return Error{.message = std::move(message), .path = scenario.path, .hint = {}};
@@ -70,24 +70,43 @@ void MicroPlan::fill(size_t index, DeviceAddress address, std::span<uint8_t> byt
   }
 }
 
+bool uses_rdma(const MicroScenario& micro) {
+  const auto is_rdma = [](const MicroArgument& argument) {
+    return !argument.tensor_map && argument.text == kRdma;
+  };
+  return std::any_of(micro.launches.begin(), micro.launches.end(), [&](const MicroLaunch& launch) {
+    return std::any_of(launch.arguments.begin(), launch.arguments.end(), is_rdma);
+  });
+}
+
 Expected<std::vector<uint8_t>> MicroPlan::parameters(size_t launch, const ptx::ProgramFunction& kernel,
                                                      std::span<const DeviceAddress> addresses,
-                                                     DeviceAddress report,
-                                                     const TensorMapEncoder& encode) const {
+                                                     DeviceAddress report, const TensorMapEncoder& encode,
+                                                     std::span<const uint8_t> rdma) const {
   const std::vector<MicroArgument>& arguments = scenario_->micro.launches[launch].arguments;
   if (kernel.parameters.size() != arguments.size())
     return about(*scenario_, "'" + scenario_->entry + "' takes " + std::to_string(kernel.parameters.size()) +
                                  " arguments, [[launches]] has " + std::to_string(arguments.size()));
   std::vector<uint8_t> block(kernel.parameter_bytes);
   for (size_t i = 0; i < arguments.size(); ++i)
-    if (auto done = pack(arguments[i], kernel.parameters[i], addresses, report, encode, block); !done)
+    if (auto done = pack(arguments[i], kernel.parameters[i], addresses, report, encode, rdma, block); !done)
       return done.error();
   return block;
 }
 
 Expected<void> MicroPlan::pack(const MicroArgument& argument, const ptx::ProgramParameter& parameter,
                                std::span<const DeviceAddress> addresses, DeviceAddress report,
-                               const TensorMapEncoder& encode, std::vector<uint8_t>& block) const {
+                               const TensorMapEncoder& encode, std::span<const uint8_t> rdma,
+                               std::vector<uint8_t>& block) const {
+  if (argument.text == kRdma && !argument.tensor_map) {
+    if (rdma.empty()) return about(*scenario_, "there are no NICs here that a kernel could post to");
+    if (parameter.bytes != rdma.size())
+      return about(*scenario_, "what a kernel needs to post has " + std::to_string(rdma.size()) +
+                                   " bytes, parameter '" + parameter.name + "' " +
+                                   std::to_string(parameter.bytes));
+    std::memcpy(block.data() + parameter.offset, rdma.data(), rdma.size());
+    return {};
+  }
   if (argument.tensor_map) {
     if (parameter.bytes != kTensorMapBytes)
       return about(*scenario_, "a tensor map has 128 bytes, parameter '" + parameter.name + "' " +

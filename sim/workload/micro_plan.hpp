@@ -40,12 +40,14 @@ class MicroPlan {
   /// What buffer `index` holds before a call, `bytes` long, if it lies at `address`.
   void fill(size_t index, DeviceAddress address, std::span<uint8_t> bytes) const;
 
-  /// Parameter block of a launch. `addresses` are those of memory(), `report` that of the launch's records.
+  /// Parameter block of a launch. `addresses` are those of memory(), `report` that of the launch's records,
+  /// `rdma` the bytes of what its GPU needs to post.
   /// Errors: arguments that do not fit the kernel's parameters, maps that are refused.
   [[nodiscard]] Expected<std::vector<uint8_t>> parameters(size_t launch, const ptx::ProgramFunction& kernel,
                                                           std::span<const DeviceAddress> addresses,
                                                           DeviceAddress report,
-                                                          const TensorMapEncoder& encode = {}) const;
+                                                          const TensorMapEncoder& encode = {},
+                                                          std::span<const uint8_t> rdma = {}) const;
 
   /// Adds the records of one launch to the output.
   void take_records(size_t launch, std::span<const MicroRecord> records, MicroOutput& output) const;
@@ -65,7 +67,8 @@ class MicroPlan {
   Expected<void> read_shape();
   Expected<void> pack(const MicroArgument& argument, const ptx::ProgramParameter& parameter,
                       std::span<const DeviceAddress> addresses, DeviceAddress report,
-                      const TensorMapEncoder& encode, std::vector<uint8_t>& block) const;
+                      const TensorMapEncoder& encode, std::span<const uint8_t> rdma,
+                      std::vector<uint8_t>& block) const;
   /// 0: there is no such buffer.
   [[nodiscard]] DeviceAddress address_of(const std::string& buffer,
                                          std::span<const DeviceAddress> addresses) const;

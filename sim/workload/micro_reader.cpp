@@ -39,20 +39,25 @@ class MicroReader : public models::TomlReader {
     each_entry(node, "buffers", [&](std::string_view name, const toml::node& entry) {
       const toml::table* table = table_of(entry, "buffers." + std::string(name));
       if (table == nullptr) return;
-      static constexpr std::array<std::string_view, 5> kKeys = {"gpu", "bytes", "content", "after",
-                                                                "samples"};
+      static constexpr std::array<std::string_view, 6> kKeys = {"gpu",   "bytes",   "content",
+                                                                "after", "samples", "heap"};
       check_keys(*table, kKeys);
       MicroBuffer buffer{.name = std::string(name)};
       take(*table, "gpu", buffer.gpu);
       take(*table, "bytes", buffer.bytes);
       if (const toml::node* content = table->get("content")) buffer.content = read_content(*content);
       if (const toml::node* after = table->get("after")) buffer.after = read_content(*after);
-      if (const toml::node* samples = table->get("samples")) {
-        if (!samples->is_boolean()) fail(*samples, "'samples' must be true or false");
-        buffer.samples = samples->value_or(false);
-      }
+      take_flag(*table, "samples", buffer.samples);
+      take_flag(*table, "heap", buffer.in_heap);
       micro_.buffers.push_back(std::move(buffer));
     });
+  }
+
+  void take_flag(const toml::table& table, std::string_view name, bool& out) {
+    const toml::node* node = table.get(name);
+    if (node == nullptr) return;
+    if (!node->is_boolean()) fail(*node, "'" + std::string(name) + "' must be true or false");
+    out = node->value_or(false);
   }
 
   void read_launches(const toml::node& node) {

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "models/fabric/network_topology.hpp"
 #include "sim/workload/micro_plan.hpp"
+#include "sim/workload/network.hpp"
+#include "sim/workload/rdma_heap.hpp"
 #include "sim/workload/run_parts.hpp"
 #include "support/data_path.hpp"
 
@@ -32,7 +35,15 @@ class MicroRun final : public MicroInstance {
   Expected<void> prepare() {
     if (auto done = load(); !done) return done;
     if (auto fits = check_size(); !fits) return fits;
+    if (uses_rdma(scenario_.micro))
+      if (auto done = make_heap(); !done) return done;
+    uint64_t in_heap = 0;
     for (const MicroMemory& buffer : plan_.memory()) {
+      if (buffer.in_heap) {
+        addresses_.push_back(heap_->heap(place_.first_gpu + buffer.gpu) + in_heap);
+        in_heap += heap_bytes(buffer);
+        continue;
+      }
       const auto address = cluster_.allocate(GpuId{place_.first_gpu + buffer.gpu}, buffer.bytes, buffer.name);
       if (!address) return about(scenario_, "buffer '" + buffer.name + "': " + address.error().message);
       addresses_.push_back(*address);
@@ -148,6 +159,33 @@ class MicroRun final : public MicroInstance {
     return {};
   }
 
+  static uint64_t heap_bytes(const MicroMemory& buffer) {
+    constexpr uint64_t kAlign = 512;
+    return buffer.in_heap ? (buffer.bytes + kAlign - 1) / kAlign * kAlign : 0;
+  }
+
+  Expected<void> make_heap() {
+    const auto queues = value_or(scenario_.micro, "queues", 1);
+    if (!queues) return queues.error();
+    uint64_t bytes = 0;
+    for (const MicroMemory& buffer : plan_.memory()) bytes += heap_bytes(buffer);
+    auto heap = RdmaHeap::create(
+        cluster_,
+        {.ranks = scenario_.ranks, .heap_bytes = bytes, .queues_per_rank = static_cast<uint32_t>(*queues)});
+    if (!heap) return heap.error();
+    heap_ = std::move(*heap);
+    return {};
+  }
+
+  /// Buffers as a kernel of this GPU names them.
+  [[nodiscard]] std::vector<DeviceAddress> addresses_on(uint32_t gpu) const {
+    std::vector<DeviceAddress> addresses = addresses_;
+    for (size_t i = 0; i < addresses.size(); ++i)
+      if (const MicroMemory& buffer = plan_.memory()[i]; buffer.in_heap)
+        addresses[i] += heap_->heap(gpu) - heap_->heap(place_.first_gpu + buffer.gpu);
+    return addresses;
+  }
+
   /// Before anything is allocated: the host would try to hold it.
   [[nodiscard]] Expected<void> check_size() const {
     std::vector<uint64_t> left(scenario_.ranks, cluster_.machine().hbm.bytes);
@@ -172,7 +210,12 @@ class MicroRun final : public MicroInstance {
     config.role = place_.role.empty() ? scenario_.entry : place_.role;
     const uint32_t entry = program_->find_entry(scenario_.entry);
     if (entry != UINT32_MAX) {  // launch() names the nearest one
-      auto parameters = plan_.parameters(index, program_->functions[entry], addresses_, reports_[index]);
+      const uint32_t gpu = place_.first_gpu + plan_.launch_gpus()[index];
+      const RdmaState rdma = heap_ ? heap_->state(gpu) : RdmaState{};
+      auto parameters =
+          plan_.parameters(index, program_->functions[entry], addresses_on(gpu), reports_[index], {},
+                           heap_ ? std::span(reinterpret_cast<const uint8_t*>(&rdma), sizeof rdma)
+                                 : std::span<const uint8_t>{});
       if (!parameters) return parameters.error();
       config.parameters = *std::move(parameters);
     }
@@ -203,6 +246,7 @@ class MicroRun final : public MicroInstance {
   std::shared_ptr<const ptx::Program> program_;
   const MicroPlace place_;
   uint32_t module_ = 0;
+  std::unique_ptr<RdmaHeap> heap_;        ///< with the argument "rdma"
   std::vector<DeviceAddress> addresses_;  ///< of the plan's memory
   std::vector<DeviceAddress> reports_;
   std::vector<StreamId> streams_;
@@ -232,7 +276,13 @@ Expected<std::unique_ptr<MicroInstance>> MicroInstance::create(const Scenario& s
 
 Expected<ScenarioResult> run_micro(const Scenario& scenario, const models::Machine& machine,
                                    const RunOptions& options) {
-  auto cluster = Cluster::create(machine, scenario.ranks);
+  std::optional<models::NetworkTopology> network;
+  if (uses_rdma(scenario.micro)) {
+    auto loaded = scenario_network(scenario);
+    if (!loaded) return loaded.error();
+    network = std::move(*loaded);
+  }
+  auto cluster = Cluster::create(machine, scenario.ranks, network ? &*network : nullptr);
   if (!cluster) return cluster.error();
   auto plan = MicroPlan::create(scenario);
   if (!plan) return plan.error();

@@ -84,6 +84,9 @@ class Validator {
     if (buffer.bytes == 0 || buffer.bytes % 4 != 0)
       return refuse(name + " has " + std::to_string(buffer.bytes) + " bytes, expected a multiple of 4");
     if (buffer.name == "report") return refuse("'report' is the name of the kernel's own record");
+    if (buffer.name == "rdma") return refuse("'rdma' is the name of what kernels need to post");
+    if (buffer.in_heap && !uses_rdma(scenario_.micro))
+      return refuse(name + " is in the symmetric heap, but no launch has the argument \"rdma\"");
     if (auto done = check_gpu(buffer.gpu, name); !done) return done;
     if (auto done = check_content(buffer, buffer.content); !done) return done;
     if (buffer.is_checked && buffer.after.fill == MicroContent::Fill::chase)
@@ -142,7 +145,7 @@ class Validator {
         return refuse(map.error());
       return {};
     }
-    if (is_buffer || named == "report") return {};
+    if (is_buffer || named == "report" || named == "rdma") return {};
     if (const auto number = evaluate(scenario_.micro, MicroCount{{named}}); !number)
       return refuse(number.error());
     return {};

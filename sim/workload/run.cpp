@@ -134,6 +134,11 @@ Expected<std::vector<std::string>> scenario_inputs(const Scenario& scenario) {
     if (!program) return program.error();
     add(*program);
     if (micro) add(scenario.path);  // buffers, launches and checksum are not among the settings
+    if (micro && uses_rdma(scenario.micro)) {
+      const auto network = network_path(scenario);
+      if (!network) return network.error();
+      add(*network);
+    }
     return paths;
   }
   if (is_internode(scenario.kernel) || low_latency_uses_network(scenario)) {

@@ -190,7 +190,7 @@ constexpr std::array kTable = {
     key<&Scenario::ring_slots>("ring_slots", "rows", "rows that a ring holds"),
     key<&Scenario::network>("network", "",
                             "topology of NICs and InfiniBand by name or path; empty: by the number of nodes",
-                            kAcrossNodes),
+                            kAcrossNodes | kMicro),
     key<&Scenario::nvlink_chunk>("nvlink_chunk", "rows", "rows written over NVLink before they are published",
                                  kInternode),
     key<&Scenario::nvlink_slots>("nvlink_slots", "rows", "rows that a ring over NVLink holds", kInternode),
