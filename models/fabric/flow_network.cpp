@@ -20,9 +20,6 @@ struct Arc {
 };
 using Graph = boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS, boost::no_property, Arc>;
 
-/// Terminals of a flow have no limit of their own: more than all edges together, and far from overflow.
-constexpr int64_t kUnlimited = int64_t{1} << 60;
-
 /// A network with one source and one sink, in integers of bytes.
 class FlowProblem {
  public:
@@ -71,8 +68,12 @@ FlowBound FlowNetwork::least_time(const Commodity& commodity, const FlowBound& f
   FlowBound bound = floor;
   for (;;) {
     FlowProblem problem(vertices_);
-    for (const FlowEdge& edge : edges_)
-      problem.add(edge.from, edge.to, static_cast<int64_t>(std::ceil(edge.bytes_per_second * bound.seconds)));
+    for (const FlowEdge& edge : edges_) {
+      // No edge needs more than all there is, which also keeps the sums of the algorithm from overflowing.
+      const double bytes = std::ceil(edge.bytes_per_second * bound.seconds);
+      problem.add(edge.from, edge.to,
+                  static_cast<int64_t>(std::min(bytes, static_cast<double>(commodity.total))));
+    }
     for (uint32_t vertex = 0; vertex < vertices_; ++vertex) {
       if (commodity.supply[vertex] != 0)
         problem.add_supply(vertex, static_cast<int64_t>(commodity.supply[vertex]));
@@ -105,11 +106,22 @@ FlowBound FlowNetwork::least_time(const Commodity& commodity, const FlowBound& f
 
 double FlowNetwork::rate_between(const std::vector<uint32_t>& from, const std::vector<uint32_t>& to) const {
   FlowProblem problem(vertices_);
-  for (const FlowEdge& edge : edges_)
-    problem.add(edge.from, edge.to, static_cast<int64_t>(edge.bytes_per_second));
-  for (const uint32_t vertex : from) problem.add_supply(vertex, kUnlimited);
-  for (const uint32_t vertex : to) problem.add_demand(vertex, kUnlimited);
-  return static_cast<double>(problem.max_flow());
+  // In bytes per second, or coarser where their sum would not fit.
+  constexpr double kMostInAll = 1e18;
+  double total = 0;
+  for (const FlowEdge& edge : edges_) total += edge.bytes_per_second;
+  const double unit = std::max(1.0, total / kMostInAll);
+  // What leaves a source and reaches a sink is limited by their own edges alone.
+  std::vector<int64_t> out(vertices_), in(vertices_);
+  for (const FlowEdge& edge : edges_) {
+    const auto rate = static_cast<int64_t>(edge.bytes_per_second / unit);
+    problem.add(edge.from, edge.to, rate);
+    out[edge.from] += rate;
+    in[edge.to] += rate;
+  }
+  for (const uint32_t vertex : from) problem.add_supply(vertex, out[vertex]);
+  for (const uint32_t vertex : to) problem.add_demand(vertex, in[vertex]);
+  return static_cast<double>(problem.max_flow()) * unit;
 }
 
 }  // namespace ptxwire::models
