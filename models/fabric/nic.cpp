@@ -120,6 +120,13 @@ void Nic::post(uint32_t index, uint16_t producer, Picoseconds now) {
     return;
   }
   queue.posted += ahead;
+  if (const uint64_t outstanding = queue.posted - queue.retired;
+      outstanding > queue.entries && !queue.failed) {
+    client_.overflowed(index, outstanding, now);
+    fail(queue, queue.sent.empty() ? queue.next_message : queue.sent.front().number,
+         NicSyndrome::queue_operation);
+    retire(index, now);
+  }
   fetch(index, now);
 }
 
@@ -435,6 +442,7 @@ void Nic::retire(uint32_t index, Picoseconds now) {
   while (!queue.sent.empty() && queue.sent.front().done) {
     Sent& sent = queue.sent.front();
     const NicSyndrome syndrome = sent.syndrome;
+    queue.retired = sent.message.index + sent.message.blocks;
     if (syndrome != NicSyndrome::none) ++counters_.errors;
     if (sent.message.completes || syndrome != NicSyndrome::none) {
       completions_.push_back({index, std::move(sent.message), syndrome});

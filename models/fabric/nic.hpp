@@ -109,6 +109,9 @@ class NicClient {
  public:
   /// Entries [begin, begin + blocks) of a queue, as they are in memory now.
   virtual void decode(uint32_t queue, uint64_t begin, uint32_t blocks, std::vector<NicMessage>& messages) = 0;
+  /// More entries are posted and not complete than the ring has: some were overwritten. The queue is in
+  /// error.
+  virtual void overflowed(uint32_t queue, uint64_t outstanding, Picoseconds now) = 0;
   /// Address of a block of the ring.
   virtual uint64_t entry_address(uint32_t queue, uint64_t index) = 0;
   /// Fills `packet.data` from the local address of the packet; not none: the key does not allow it.
@@ -185,6 +188,7 @@ class Nic final : public NicPort {
     uint32_t entries = 0;
     // requester
     uint64_t posted = 0, fetched = 0;
+    uint64_t retired = 0;  ///< entries before it are complete
     bool fetching = false, listed = false, failed = false;
     std::vector<NicMessage> incoming;  ///< on their way over PCIe
     std::deque<NicMessage> unsent;

@@ -71,6 +71,8 @@ Expected<RunReport> ClusterImplementation::run(const RunLimits& limits) {
                  .hint = "create a new cluster"};
   if (refused_) return *std::exchange(refused_, std::nullopt);
   group_.park_polls = limits.park_polls;
+  group_.elides =
+      std::any_of(memories_.begin(), memories_.end(), [](const auto& space) { return space->elides(); });
   group_.quantum_cycles = limits.quantum_cycles;
   const Picoseconds begin = now();
   for (const std::unique_ptr<LogicalProcess>& process : processes_) process->run_until(begin);

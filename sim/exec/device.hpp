@@ -38,6 +38,7 @@ struct DeviceGroup {
   std::vector<Device*> devices;
   std::vector<MemorySpace*> device_memory, host_memory, nic_registers;  ///< by GPU
   bool park_polls = true;
+  bool elides = false;                      ///< some memory has elided rows
   int64_t quantum_cycles = 64;              ///< how far a warp may run ahead of the event clock
   std::vector<MappedRegisters*> registers;  ///< of its NIC, by GPU; empty without a network
 

@@ -259,6 +259,7 @@ void Sm::run(Fragment& fragment) {
   const ptx::Op* code = program.program().code.data();
   const int64_t limit = fragment.cycle + device_.group().quantum_cycles;
   SlotCalendar& issue = issue_[warp.scheduler];
+  const bool elides = device_.group().elides;
   for (;;) {
     if (fragment.pc == fragment.join_pc && arrive_at_join(fragment)) return;
     const ExecOp& exec = program.op(fragment.pc);
@@ -282,6 +283,9 @@ void Sm::run(Fragment& fragment) {
       const uint32_t guard = warp.predicates[fragment.frames.back().predicate_base + exec.guard];
       mask &= exec.guard_negated ? ~guard : guard;
     }
+    if (elides && mask != 0 && fragment.phase == kFresh &&
+        !follow_marks(fragment, exec, code[fragment.pc], mask))
+      return;
     if (exec.kind == ExecKind::lane) {
       if (mask != 0) exec.lane_op(code[fragment.pc], lane_frame(fragment), mask);
       set_results(fragment, exec, cycle + exec.latency);

@@ -88,6 +88,15 @@ class Sm {
   Fragment& new_fragment(Warp& warp);
   void free_fragment(Fragment& fragment);
 
+  // sm_marks.cpp
+  static uint32_t marks_of(const Fragment& fragment, const ptx::Slot& slot);
+  static void mark(const Fragment& fragment, const ptx::Slot& slot, uint32_t mask, uint32_t marked);
+  static bool shared_marked(const Cta& cta, uint64_t offset, uint64_t bytes);
+  static void mark_shared(Cta& cta, uint64_t offset, uint64_t bytes, bool marked);
+  bool follow_marks(const Fragment& fragment, const ExecOp& exec, const ptx::Op& op, uint32_t mask);
+  bool follow_access(const Fragment& fragment, const ExecOp& exec, const ptx::Op& op, uint32_t mask);
+  bool follow_bulk(const Fragment& fragment, const BulkCopy& copy, bool to_global);
+  bool stop_marked(const Fragment& fragment, uint32_t mask, std::string_view what);
   // sm_report.cpp
   void stop(const Fragment& fragment, std::string what, uint32_t lane, std::string hint = {});
   [[nodiscard]] static std::string wait_detail(const Fragment& fragment);

@@ -102,7 +102,8 @@ bool Sm::describe_bulk_copy(Fragment& fragment, const Op& op, uint32_t lane, uin
   if (copy.between_shared) return true;
   copy.global_address = to_global ? destination : source;
   const MemorySpace* space = device_.space(home_of(copy.global_address));
-  if (space != nullptr && space->resolve(copy.global_address, bytes) != nullptr) return true;
+  if (space != nullptr && space->resolve(copy.global_address, bytes) != nullptr)
+    return !device_.group().elides || follow_bulk(fragment, copy, to_global);
   stop(fragment,
        fmt::format("bulk copy touches unmapped global address {:#x} ({} bytes)", copy.global_address, bytes),
        lane, space == nullptr ? "no GPU has this address" : space->describe(copy.global_address, bytes));

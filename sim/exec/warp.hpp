@@ -176,6 +176,7 @@ struct Warp {
   uint32_t carry = 0;
   std::pmr::vector<uint32_t> rows;
   std::pmr::vector<int64_t> row_ready;
+  std::vector<uint32_t> marks;              ///< rows that hold elided payload (sm_marks.cpp); empty: none yet
   std::pmr::vector<uint32_t> row_pending;  ///< lanes whose bytes of the row are in flight
   std::pmr::vector<uint32_t> predicates;
   std::pmr::vector<int64_t> predicate_ready;
@@ -251,6 +252,7 @@ struct Cta {
   uint32_t cluster_generation = 0;         ///< completed cluster barriers; kept by rank 0
   std::vector<Fragment*> cluster_waiting;  ///< kept by rank 0
   std::vector<uint8_t> shared;
+  std::vector<uint8_t> shared_marks;  ///< elided payload in it (sm_marks.cpp); empty: none yet
   std::vector<std::unique_ptr<Warp>> warps;
   uint32_t warps_alive = 0;
   uint32_t threads = 0;

@@ -118,6 +118,15 @@ NicSyndrome NicDevice::gather(NicPacket& packet) {
   return NicSyndrome::none;
 }
 
+void NicDevice::overflowed(uint32_t index, uint64_t outstanding, Picoseconds now) {
+  if (errors_.size() >= kMaxErrors) return;
+  const Queue& queue = queues_[index];
+  errors_.push_back(
+      {now, fmt::format("NIC {}, queue pair {:#x}: overflow: {} entries posted and not complete, the "
+                        "ring has {}",
+                        device_.id().value, queue.number, outstanding, queue.end.entries)});
+}
+
 void NicDevice::complete(uint32_t index, const NicMessage& message, NicSyndrome syndrome, Picoseconds now) {
   Queue& queue = queues_[index];
   const uint64_t address = completion_address(index);

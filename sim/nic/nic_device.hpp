@@ -53,6 +53,7 @@ class NicDevice final : public models::NicClient, public MappedRegisters {
   // NicClient
   void decode(uint32_t queue, uint64_t begin, uint32_t blocks,
               std::vector<models::NicMessage>& messages) override;
+  void overflowed(uint32_t queue, uint64_t outstanding, models::Picoseconds now) override;
   uint64_t entry_address(uint32_t queue, uint64_t index) override;
   models::NicSyndrome gather(models::NicPacket& packet) override;
   models::NicSyndrome admit(const models::NicPacket& packet) override;

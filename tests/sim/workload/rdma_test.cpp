@@ -195,6 +195,19 @@ TEST_CASE("rdma: a wrong key or range ends in an error completion that says why"
   CHECK(bench.read<int32_t>(bench.heap().heap(8) + kFlag, 1) == std::vector<int32_t>{0});
 }
 
+TEST_CASE("rdma: a queue that is posted over its end says so", "[workload]") {
+  RdmaBench bench(9, {.queue_entries = 16});
+  const DeviceAddress heap = bench.heap().heap(0),
+                      result = *bench.cluster().allocate(GpuId{0}, 256, "result");
+  // The kernel does not look for room. A doorbell for every message: 64 of 64 KiB are posted faster than
+  // sent.
+  bench.launch(0, "rdma_stream", 1, bench.heap().state(0), int32_t{8}, heap + kPayload + (1 << 19),
+               heap + kPayload, int32_t{65536}, int32_t{64}, int32_t{1}, heap + kFlag, result);
+  const auto report = bench.run();
+  const std::string words = report ? report->rdma_errors.at(0) : report.error().message;
+  CHECK_THAT(words, Contains("overflow") && Contains("the ring has 16"));
+}
+
 TEST_CASE("rdma: without a network there are no NICs", "[workload]") {
   const auto machine = models::load_machine(*find_data_file("models/machines/h800-node.toml"));
   REQUIRE(machine);
