@@ -86,6 +86,13 @@ struct WarpProfile {
   std::array<Picoseconds, static_cast<size_t>(WaitReason::count)> time{};
   uint64_t warps = 0;
   uint64_t instructions = 0;
+
+  WarpProfile& operator+=(const WarpProfile& other) {
+    for (size_t reason = 0; reason < time.size(); ++reason) time[reason] += other.time[reason];
+    warps += other.warps;
+    instructions += other.instructions;
+    return *this;
+  }
 };
 
 struct LaunchReport {
@@ -98,6 +105,17 @@ struct LaunchReport {
   models::CtaFootprint footprint;  ///< of a CTA
   /// Even CTAs and odd CTAs apart (communication kernels split roles this way): [0] even, [1] odd.
   std::array<WarpProfile, 2> profile;
+  /// The same by index of the warp in its CTA: 0..31 of even CTAs, 32..63 of odd ones; as far as there are
+  /// any.
+  struct WarpSlot {
+    WarpProfile profile;
+    /// Time in polls of local memory, by whose write ended them: slot 0..63 of a launch of this kernel, then
+    /// kByNic, kByHost, kOtherwise.
+    std::array<Picoseconds, 67> polled_for{};
+    uint64_t doorbells = 0;  ///< stores to registers of a NIC
+  };
+  static constexpr size_t kByNic = 64, kByHost = 65, kOtherwise = 66;
+  std::vector<WarpSlot> slots;
 };
 
 /// Lines of L2 that `evictor` took the place of and `victim` had brought in: roles of launches; "nobody" is

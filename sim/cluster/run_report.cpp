@@ -112,11 +112,16 @@ RunReport ClusterImplementation::report(Picoseconds begin, Picoseconds end, cons
     result.warp_instructions += out.warp_instructions;
     result.parked_instructions += launch.charged_instructions;
     const models::ClockDomain clock(machine_.sm.clock_hz);
-    for (size_t side = 0; side < 2; ++side) {
-      out.profile[side].warps = launch.profile[side].warps;
-      out.profile[side].instructions = launch.profile[side].instructions;
-      for (size_t w = 0; w < launch.profile[side].waited.size(); ++w)
-        out.profile[side].time[w] = clock.time(std::max<int64_t>(0, launch.profile[side].waited[w]));
+    for (size_t slot = 0; slot < launch.profile.size(); ++slot) {
+      const Launch::Profile& from = launch.profile[slot];
+      LaunchReport::WarpSlot& to = out.slots.emplace_back();
+      to.profile.warps = from.warps;
+      to.profile.instructions = from.instructions;
+      for (size_t w = 0; w < from.waited.size(); ++w)
+        to.profile.time[w] = clock.time(std::max<int64_t>(0, from.waited[w]));
+      for (size_t w = 0; w < from.polled_for.size(); ++w) to.polled_for[w] = clock.time(from.polled_for[w]);
+      to.doorbells = from.doorbells;
+      out.profile[slot / 32] += to.profile;
     }
   }
   const double seconds = static_cast<double>(std::max<int64_t>(result.time.value, 1)) * 1e-12;

@@ -146,6 +146,7 @@ void keep_sectors(WarpTransaction& transaction, unsigned first, unsigned count, 
 // Stores to registers of the NIC. What else a kernel may write there is ignored, as by the hardware.
 void Device::ring_doorbells(const WarpTransaction& transaction, Picoseconds now) {
   const uint32_t nic = transaction.home() - kRegisterBias;
+  ++transaction.cta->launch->profile_of(transaction.warp->slot()).doorbells;
   const auto first = static_cast<uint32_t>(std::countr_zero(transaction.mask));
   for (uint32_t m = transaction.mask; m != 0; m &= m - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(m));
@@ -162,6 +163,8 @@ void Device::perform_here(WarpTransaction& transaction, unsigned first, unsigned
   MemorySpace& space = *group_.space(transaction.home());
   transaction.sampled = now;
   const bool load = transaction.kind == AccessKind::load;
+  const bool by_lanes = transaction.role == WarpTransaction::Role::lanes && !load;
+  const uint8_t waker = by_lanes ? transaction.warp->slot() : static_cast<uint8_t>(kWokenOtherwise);
   if (transaction.home() >= kRegisterBias && transaction.kind == AccessKind::store)
     return ring_doorbells(transaction, now);
   if (transaction.role == WarpTransaction::Role::cache_control) {
@@ -192,13 +195,13 @@ void Device::perform_here(WarpTransaction& transaction, unsigned first, unsigned
         space.write(begin, end - begin, data);
       else
         std::memcpy(space.resolve(begin, end - begin), data, end - begin);
-      home.notify_write(begin, end - begin, now);
+      home.notify_write(begin, end - begin, now, waker);
     } else {
       uint8_t* memory = space.resolve(begin, end - begin);
       const ptx::Modifiers& modifiers = transaction.op->modifiers;
       apply_atomic_bytes(modifiers.atomic, modifiers.type, static_cast<uint32_t>(end - begin), memory, data,
                          nullptr, true);
-      home.notify_write(begin, end - begin, now);
+      home.notify_write(begin, end - begin, now, waker);
     }
   } else {
     const size_t bytes = transaction.lane_bytes;
@@ -218,7 +221,7 @@ void Device::perform_here(WarpTransaction& transaction, unsigned first, unsigned
           apply_atomic_bytes(modifiers.atomic, modifiers.type, transaction.lane_bytes, memory, data,
                              transaction.second.data() + lane * bytes, true);
         }
-        home.notify_write(transaction.address[lane], bytes, now);
+        home.notify_write(transaction.address[lane], bytes, now, waker);
       }
     }
   }
@@ -248,7 +251,7 @@ void Device::unwatch(Fragment& fragment, const std::vector<PollRead>& reads) {
   if (watches_.empty()) watched_.reset();
 }
 
-void Device::notify_write(uint64_t address, uint64_t bytes, Picoseconds now) {
+void Device::notify_write(uint64_t address, uint64_t bytes, Picoseconds now, uint8_t waker) {
   if (address - told_begin_ < told_bytes_) watcher_->written(address, bytes, now);
   if (watches_.empty()) return;
   for (uint64_t sector = address / kSectorBytes; sector <= (address + bytes - 1) / kSectorBytes; ++sector) {
@@ -261,7 +264,7 @@ void Device::notify_write(uint64_t address, uint64_t bytes, Picoseconds now) {
           std::any_of(fragment->poll.reads.begin(), fragment->poll.reads.end(), [&](const PollRead& read) {
             return !read.shared && read.address < address + bytes && address < read.address + read.bytes;
           });
-      if (polled && fragment->parked) sms_[fragment->warp->cta->sm]->wake_parked(*fragment, now);
+      if (polled && fragment->parked) sms_[fragment->warp->cta->sm]->wake_parked(*fragment, now, waker);
     }
   }
 }

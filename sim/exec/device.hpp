@@ -82,9 +82,15 @@ struct Launch {
   uint64_t instructions = 0, charged_instructions = 0;
   struct Profile {
     std::array<int64_t, static_cast<size_t>(Wait::count)> waited{};  ///< cycles summed over warps
+    std::array<int64_t, kWakers> polled_for{};                       ///< of it, polls by who ended them
     uint64_t warps = 0, instructions = 0;
+    uint64_t doorbells = 0;  ///< stores to registers of a NIC
   };
-  std::array<Profile, 2> profile;  ///< even and odd CTAs
+  std::vector<Profile> profile;  ///< by warp slot, as far as there are any
+  Profile& profile_of(uint8_t slot) {
+    if (profile.size() <= slot) profile.resize(slot + 1U);
+    return profile[slot];
+  }
   std::function<void(models::Picoseconds)> on_done;
 };
 
@@ -159,7 +165,8 @@ class Device final : public models::MemoryClient {
     watcher_ = &watcher;
   }
   /// Bytes of this GPU were written at `now`: wakes the polls that watch them.
-  void notify_write(uint64_t address, uint64_t bytes, models::Picoseconds now);
+  void notify_write(uint64_t address, uint64_t bytes, models::Picoseconds now,
+                    uint8_t waker = kWokenOtherwise);
 
  private:
   void ring_doorbells(const WarpTransaction& transaction, models::Picoseconds now);

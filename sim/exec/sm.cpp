@@ -182,9 +182,14 @@ bool Sm::sleep(Fragment& fragment, const Op& op, uint32_t mask, int64_t cycle) {
 
 // Lanes that wait for others of their warp add nothing: what those others wait for is what holds up the warp.
 void Sm::account_wait(Fragment& fragment, int64_t cycle) {
-  if (fragment.waiting && fragment.reason != Wait::reconverge)
-    fragment.warp->waited[static_cast<size_t>(fragment.reason)] +=
-        std::max<int64_t>(0, cycle - fragment.wait_since);
+  if (fragment.waiting && fragment.reason != Wait::reconverge) {
+    const int64_t waited = std::max<int64_t>(0, cycle - fragment.wait_since);
+    fragment.warp->waited[static_cast<size_t>(fragment.reason)] += waited;
+    const bool polls = fragment.reason == Wait::local_poll || fragment.reason == Wait::remote_poll;
+    if (polls || fragment.waker != kWokenOtherwise)  // the latter also of shared memory
+      fragment.warp->polled_for[fragment.waker] += waited;
+  }
+  fragment.waker = kWokenOtherwise;
   fragment.waiting = false;
 }
 

@@ -57,7 +57,7 @@ class Sm {
   // ---- memory answers
   void transaction_completed(WarpTransaction& transaction, models::Picoseconds now);
   /// A watched sector was written at `now`.
-  void wake_parked(Fragment& fragment, models::Picoseconds now);
+  void wake_parked(Fragment& fragment, models::Picoseconds now, uint8_t waker);
   /// Lanes that wait at a join for others go on without them.
   bool nudge_joins(int64_t cycle);
   /// Polls that read a clock and were parked at or before `parked_since` take another turn.
@@ -155,7 +155,7 @@ class Sm {
   void note_poll(Fragment& fragment, uint64_t address, uint32_t bytes, const uint8_t* value, bool shared,
                  int64_t cycle);
   void unpark(Fragment& fragment, int64_t change_cycle);
-  void notify_shared_write(Cta& cta, uint32_t offset, uint32_t bytes, int64_t cycle);
+  void notify_shared_write(Cta& cta, uint32_t offset, uint32_t bytes, int64_t cycle, uint8_t waker);
 
   // sm_memory.cpp
   bool memory_access(Fragment& fragment, const ExecOp& exec, const ptx::Op& op, uint32_t mask, int64_t cycle);

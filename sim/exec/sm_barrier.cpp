@@ -212,7 +212,7 @@ void Sm::mbarrier_update(Cta& cta, uint32_t offset, int32_t arrivals, int32_t tx
       word.update(static_cast<uint32_t>(arrivals), tx, drop ? static_cast<uint32_t>(arrivals) : 0);
   const uint64_t bits = word.bits();
   std::memcpy(cta.shared.data() + offset, &bits, 8);
-  if (!cta.shared_parked.empty()) notify_shared_write(cta, offset, 8, cycle);
+  if (!cta.shared_parked.empty()) notify_shared_write(cta, offset, 8, cycle, kWokenOtherwise);
   if (!complete) return;
   for (size_t i = 0; i < cta.mbarrier_waiting.size();) {
     Fragment& fragment = *cta.mbarrier_waiting[i];

@@ -236,7 +236,7 @@ void Sm::bulk_finished(BulkCopy& copy, int64_t cycle) {
   if (copy.load || copy.between_shared) {
     for_each_receiver(copy, [&](Cta& cta) {
       Cta& told = copy.receivers == 0 ? *copy.mbarrier_cta : cta;
-      notify_shared_write(cta, copy.shared_offset, copy.bytes, cycle);
+      notify_shared_write(cta, copy.shared_offset, copy.bytes, cycle, kWokenOtherwise);
       mbarrier_update(told, copy.mbarrier_offset, 0, -static_cast<int32_t>(copy.bytes), false, cycle);
     });
   } else {

@@ -190,12 +190,13 @@ void Sm::exit_lanes(Fragment& fragment, uint32_t mask, int64_t cycle) {
   }
   cluster_barrier_check(*cta.cluster[0], cycle);
   if (warp.alive != 0) return;
-  Launch::Profile& profile = cta.launch->profile[cta.linear % 2];
+  Launch::Profile& profile = cta.launch->profile_of(warp.slot());
   int64_t waited = 0;
   for (size_t i = 0; i < warp.waited.size(); ++i) {
     profile.waited[i] += warp.waited[i];
     waited += warp.waited[i];
   }
+  for (size_t i = 0; i < warp.polled_for.size(); ++i) profile.polled_for[i] += warp.polled_for[i];
   profile.waited[static_cast<size_t>(Wait::issuing)] += std::max<int64_t>(0, cycle - warp.started - waited);
   ++profile.warps;
   profile.instructions += warp.instructions;

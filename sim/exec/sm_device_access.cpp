@@ -129,7 +129,7 @@ bool Sm::move_at_once(Fragment& fragment, const ExecOp& exec, const Op& op, cons
     set_results(fragment, exec, cycle + 1);
   } else {
     gather_operands(fragment, op, 1, ~0U, lane_bytes, memory);
-    device_.notify_write(address[0], bytes, device_.clock().time(cycle));
+    device_.notify_write(address[0], bytes, device_.clock().time(cycle), fragment.warp->slot());
   }
   fragment.poll.impure = true;
   fragment.phase = kFresh;

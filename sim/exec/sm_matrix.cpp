@@ -153,7 +153,8 @@ bool Sm::move_matrices(Fragment& fragment, const ExecOp& exec, const Op& op, int
   }
   if (!loads)
     for (uint32_t r = 0; r < rows; ++r)
-      notify_shared_write(cta, static_cast<uint32_t>(row[r] - cta.shared.data()), kMatrixRowBytes, cycle);
+      notify_shared_write(cta, static_cast<uint32_t>(row[r] - cta.shared.data()), kMatrixRowBytes, cycle,
+                          fragment.warp->slot());
   const int64_t start =
       claim_lsu(fragment, cycle, std::max(passes, static_cast<uint32_t>(parameters_.lsu_interval_clk)));
   set_results(fragment, exec, start + passes - 1 + parameters_.shared_latency_clk);

@@ -142,7 +142,7 @@ bool Sm::access_near(Fragment& fragment, const ExecOp& exec, const Op& op, Windo
     }
     if (!load && window == Window::shared && !owner->shared_parked.empty()) {
       const auto offset = static_cast<uint32_t>(address[lane] & ((1U << kSharedRankShift) - 1));
-      notify_shared_write(*owner, offset, lane_bytes, cycle);
+      notify_shared_write(*owner, offset, lane_bytes, cycle, warp.slot());
     }
   }
   int64_t ready = cycle + exec.latency;

@@ -139,11 +139,13 @@ void Sm::unpark(Fragment& fragment, int64_t change_cycle) {
   poll.instructions = static_cast<uint32_t>(fragment.executed);
 }
 
-void Sm::wake_parked(Fragment& fragment, Picoseconds now) {
-  if (fragment.warp != nullptr && fragment.parked) unpark(fragment, device_.cycle(now));
+void Sm::wake_parked(Fragment& fragment, Picoseconds now, uint8_t waker) {
+  if (fragment.warp == nullptr || !fragment.parked) return;
+  fragment.waker = waker;
+  unpark(fragment, device_.cycle(now));
 }
 
-void Sm::notify_shared_write(Cta& cta, uint32_t offset, uint32_t bytes, int64_t cycle) {
+void Sm::notify_shared_write(Cta& cta, uint32_t offset, uint32_t bytes, int64_t cycle, uint8_t waker) {
   for (size_t i = 0; i < cta.shared_parked.size();) {
     Fragment& fragment = *cta.shared_parked[i];
     const bool hit =
@@ -151,6 +153,7 @@ void Sm::notify_shared_write(Cta& cta, uint32_t offset, uint32_t bytes, int64_t 
           return read.shared && read.address < uint64_t{offset} + bytes && offset < read.address + read.bytes;
         });
     if (hit) {
+      fragment.waker = waker;
       unpark(fragment, cycle);  // takes it off the list
     } else {
       ++i;

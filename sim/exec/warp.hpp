@@ -17,6 +17,11 @@
 namespace ptxwire::sim {
 
 /// Why a fragment does not issue. The order is that of WaitReason in the public API.
+/// Warps of one index in even CTAs (0..31) or in odd ones (32..63): communication kernels give each a role.
+inline constexpr uint32_t kWarpSlots = 64;
+/// Whose write ended a poll: that of a warp slot, or of one of these.
+enum Waker : uint8_t { kWokenByNic = kWarpSlots, kWokenByHost, kWokenOtherwise, kWakers };
+
 enum class Wait : uint8_t {
   issuing,
   local_load,
@@ -107,6 +112,7 @@ struct Fragment {
   bool waiting = false;
   bool on_scoreboard = false;
   bool parked = false;
+  uint8_t waker = kWokenOtherwise;  ///< who ended the poll at hand
   Wait reason = Wait::issuing;
   int64_t wait_since = 0;
   uint64_t wait_detail = 0;  ///< epoch, address or barrier number, by reason
@@ -176,7 +182,7 @@ struct Warp {
   uint32_t carry = 0;
   std::pmr::vector<uint32_t> rows;
   std::pmr::vector<int64_t> row_ready;
-  std::vector<uint32_t> marks;              ///< rows that hold elided payload (sm_marks.cpp); empty: none yet
+  std::vector<uint32_t> marks;             ///< rows that hold elided payload (sm_marks.cpp); empty: none yet
   std::pmr::vector<uint32_t> row_pending;  ///< lanes whose bytes of the row are in flight
   std::pmr::vector<uint32_t> predicates;
   std::pmr::vector<int64_t> predicate_ready;
@@ -196,6 +202,9 @@ struct Warp {
   int64_t started = 0;
   uint64_t instructions = 0;
   std::array<int64_t, static_cast<size_t>(Wait::count)> waited{};  ///< cycles, by reason
+  std::array<int64_t, kWakers> polled_for{};  ///< those of polls, by whose write ended them
+
+  [[nodiscard]] uint8_t slot() const;
 };
 
 /// What barrier.red gathers from the threads that arrive.
@@ -266,5 +275,7 @@ struct Cta {
   uint32_t transactions = 0;  ///< in flight that name this CTA
   bool finished = false;
 };
+
+inline uint8_t Warp::slot() const { return static_cast<uint8_t>(cta->linear % 2 * 32 + index % 32); }
 
 }  // namespace ptxwire::sim

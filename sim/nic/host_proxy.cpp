@@ -75,7 +75,7 @@ void HostProxy::on_served(Picoseconds now, uint64_t) {
 void HostProxy::finish_request(Picoseconds now) {
   ++done_;
   if (uint8_t* counter = memory(config_.completed, sizeof done_)) std::memcpy(counter, &done_, sizeof done_);
-  device_.notify_write(config_.completed, sizeof done_, now);
+  device_.notify_write(config_.completed, sizeof done_, now, kWokenByHost);
 }
 
 /// The completion of the last entry of every queue has come (collapsed: entry 0 names the latest).

@@ -52,7 +52,7 @@ void NicDevice::write(uint64_t address, std::span<const uint8_t> bytes, Picoseco
   MemorySpace* space = space_of(address, bytes.size());
   if (space == nullptr) return;  // was there when it was registered; freed since
   space->write(address, bytes.size(), bytes.data());
-  device_.notify_write(address, bytes.size(), now);
+  device_.notify_write(address, bytes.size(), now, kWokenByNic);
 }
 
 bool NicDevice::in_gpu_memory(uint64_t address) { return home_of(address) == device_.id().value; }

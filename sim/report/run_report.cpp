@@ -91,6 +91,18 @@ std::string path_text(const Bottleneck& bottleneck) {
   return text;
 }
 
+/// Where the time of each kernel went, waits followed to what ends them.
+std::string blame_text(const Bottleneck& bottleneck) {
+  std::string text;
+  for (const Blame& blame : bottleneck.blame) {
+    std::string list;
+    for (const BlameShare& share : blame.shares)
+      list += (list.empty() ? "" : "; ") + share.cause + ' ' + share_percent(share.share);
+    text += "  " + wrapped(blame.kernel + ": " + list, 2, 5);
+  }
+  return text.empty() ? text : "\n  causes, waits followed to what ends them\n" + text;
+}
+
 std::string cost_words(const Outcome& outcome) {
   std::string text = duration(outcome.wall_s) + " wall, " +
                      bytes(static_cast<double>(outcome.peak_rss_bytes)) + " memory, " +
@@ -154,7 +166,8 @@ std::string run_text(const Outcome& outcome) {
   text += named_line("memory", memory_words(outcome.memory.all_gpus));
   for (const std::string& error : outcome.rdma_errors) text += named_line("RDMA error", error);
   text += parts_text(outcome.parts) + figures_text(outcome.figures) + resources_text(outcome.bottleneck) +
-          l2_text(outcome.memory) + roles_text(outcome.bottleneck) + path_text(outcome.bottleneck);
+          l2_text(outcome.memory) + roles_text(outcome.bottleneck) + path_text(outcome.bottleneck) +
+          blame_text(outcome.bottleneck);
   return text + '\n' + named_line("cost", cost_words(outcome));
 }
 

@@ -273,7 +273,21 @@ Bottleneck find_bottleneck(const RunReport& report, const CtaRoles& roles) {
       launches.begin(), launches.end(),
       [](const LaunchReport* a, const LaunchReport* b) { return a->finished < b->finished; });
   if (ended_last != launches.end()) bottleneck.path = waits_path(**ended_last, roles);
+  std::map<std::string, std::vector<const LaunchReport*>> by_kernel;
+  for (const LaunchReport* launch : launches) by_kernel[label(*launch)].push_back(launch);
+  std::vector<std::string> told;
+  for (const LaunchReport* launch : launches) {
+    const std::string kernel = label(*launch);
+    if (std::find(told.begin(), told.end(), kernel) != told.end()) continue;
+    told.push_back(kernel);
+    Blame blame = find_blame(kernel, by_kernel.at(kernel),
+                             kernel == roles.kernel ? roles.warps : std::vector<WarpRole>{}, report.gpus);
+    if (!blame.shares.empty()) bottleneck.blame.push_back(std::move(blame));
+  }
   bottleneck.binding = binding_of(bottleneck.resources, bottleneck.path);
+  if (!roles.warps.empty())
+    for (const Blame& blame : bottleneck.blame)
+      if (blame.kernel == roles.kernel) bottleneck.binding = blame.words;
   return bottleneck;
 }
 

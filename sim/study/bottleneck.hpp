@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/cluster/cluster.hpp"
+#include "sim/study/blame.hpp"
 
 namespace ptxwire::sim {
 
@@ -15,8 +16,8 @@ namespace ptxwire::sim {
 struct ResourceUse {
   std::string name;  ///< "nvlink egress", "nvlink ingress", "nvlink blocked", "l2", "hbm", "hbm rows", "nic
                      ///< egress", "nic ingress", "nic blocked", "pcie", "tensor cores"
-  double mean = 0;  ///< share of the run that it was busy, mean over GPUs
-  double peak = 0;  ///< the busiest one's share; for links the busiest link, elsewhere the busiest GPU
+  double mean = 0;   ///< share of the run that it was busy, mean over GPUs
+  double peak = 0;   ///< the busiest one's share; for links the busiest link, elsewhere the busiest GPU
 };
 
 /// Time of one kind of wait.
@@ -30,6 +31,7 @@ struct WaitShare {
 struct CtaRoles {
   std::string kernel;                ///< LaunchConfig::role, or the kernel's name
   std::array<std::string, 2> names;  ///< of even and of odd CTAs: "senders", "receivers"
+  std::vector<WarpRole> warps;       ///< finer: by index of the warp; empty: not known
 };
 
 /// The warps that play one part in the kernel: communication kernels split sender and receiver by even and
@@ -55,6 +57,7 @@ struct Bottleneck {
   std::vector<ResourceUse> resources;
   std::vector<RoleProfile> roles;
   std::vector<PathStep> path;
+  std::vector<Blame> blame;  ///< of each kernel, in order of their launches
 };
 
 /// Looks at the last launch of every kernel on every GPU (a timed call repeats its kernels; the last one

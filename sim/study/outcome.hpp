@@ -29,12 +29,12 @@ struct Outcome {
   uint64_t warp_instructions = 0;
   uint64_t events = 0;
   ResultState result = ResultState::unchecked;
-  std::string mismatch;             ///< first wrong value, if result is wrong
-  std::vector<KernelTime> kernels;  ///< of the timed call
-  std::vector<Figure> figures;      ///< of a microbenchmark, the one it is about first; else empty
-  std::optional<Sampled> sampled;   ///< time_us is extrapolated; without: simulated
-  std::vector<PairPart> parts;      ///< of a pair of kernels, the communication first; else empty
-  RunMemory memory;                 ///< of the run that holds the timed call
+  std::string mismatch;                  ///< first wrong value, if result is wrong
+  std::vector<KernelTime> kernels;       ///< of the timed call
+  std::vector<Figure> figures;           ///< of a microbenchmark, the one it is about first; else empty
+  std::optional<Sampled> sampled;        ///< time_us is extrapolated; without: simulated
+  std::vector<PairPart> parts;           ///< of a pair of kernels, the communication first; else empty
+  RunMemory memory;                      ///< of the run that holds the timed call
   std::vector<std::string> rdma_errors;  ///< what went wrong at NICs, in words
   Bottleneck bottleneck;
   double wall_s = 0;            ///< of the run that computed it

@@ -28,7 +28,15 @@ json bottleneck_json(const Bottleneck& bottleneck) {
     path.push_back(
         {{"where", step.where}, {"reason", step.reason}, {"share", step.share}, {"leads_to", step.leads_to}});
   }
+  json blame = json::array();
+  for (const Blame& phase : bottleneck.blame) {
+    json shares = json::array();
+    for (const BlameShare& share : phase.shares)
+      shares.push_back({{"cause", share.cause}, {"share", share.share}});
+    blame.push_back({{"kernel", phase.kernel}, {"words", phase.words}, {"shares", std::move(shares)}});
+  }
   return {{"binding", bottleneck.binding},
+          {"blame", std::move(blame)},
           {"resources", std::move(resources)},
           {"roles", std::move(roles)},
           {"path", std::move(path)}};
@@ -54,6 +62,12 @@ Bottleneck bottleneck_of(const json& entry) {
                                .reason = step.at("reason"),
                                .share = step.at("share"),
                                .leads_to = step.at("leads_to")});
+  }
+  for (const json& phase : entry.at("blame")) {
+    Blame blame{.kernel = phase.at("kernel"), .words = phase.at("words")};
+    for (const json& share : phase.at("shares"))
+      blame.shares.push_back({share.at("cause"), share.at("share")});
+    bottleneck.blame.push_back(std::move(blame));
   }
   return bottleneck;
 }

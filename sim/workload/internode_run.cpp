@@ -70,6 +70,23 @@ void fill_internode_rates(ScenarioResult& result, const Scenario& s, const Routi
   result.bound_share = result.time_us > 0 ? result.bound_us / result.time_us : 0;
 }
 
+/// kernels/src/internode_{dispatch,combine}_roles.cuh: even CTAs have slots from 0, odd ones from 32.
+std::vector<ScenarioResult::WarpsOfRole> internode_warp_roles(const Scenario& s) {
+  constexpr uint32_t kOdd = 32, kRdmaSenders = 7;
+  if (is_dispatch(s))
+    return {{"forwarders", 0, kGpusPerNode - 1},
+            {"forwarder coordinator", kGpusPerNode, kOdd - 1},
+            {"RDMA senders", kOdd, kOdd + kRdmaSenders - 1},
+            {"sender coordinator", kOdd + kRdmaSenders, kOdd + kRdmaSenders},
+            {"NVLink receivers", kOdd + kRdmaSenders + 1, 2 * kOdd - 1}};
+  const uint32_t nodes = node_count(s), forwarders = nodes * std::max(1U, 16 / nodes);
+  return {{"NVLink senders", 0, kGpusPerNode - 1},
+          {"forwarders", kGpusPerNode, kGpusPerNode + forwarders - 1},
+          {"forwarder coordinator", kGpusPerNode + forwarders, kOdd - 1},
+          {"RDMA receivers", kOdd, kOdd + kGpusPerNode + forwarders - 1},
+          {"receiver coordinator", kOdd + kGpusPerNode + forwarders, 2 * kOdd - 1}};
+}
+
 }  // namespace
 
 Expected<ScenarioResult> run_internode(const Scenario& scenario, const models::Machine& machine,
@@ -95,6 +112,7 @@ Expected<ScenarioResult> run_internode(const Scenario& scenario, const models::M
     result.cta_roles = is_dispatch(scenario)
                            ? std::array<std::string, 2>{"forwarders", "RDMA senders and NVLink receivers"}
                            : std::array<std::string, 2>{"NVLink senders and forwarders", "RDMA receivers"};
+  if (scenario.ptx.empty()) result.warp_roles = internode_warp_roles(scenario);
   fill_internode_rates(result, scenario, routing, machine, *network);
   if (options.check_results) {
     auto mismatch = is_dispatch(scenario) ? check_internode_dispatch(**host, data)

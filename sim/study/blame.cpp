@@ -1,0 +1,222 @@
+#include "sim/study/blame.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+namespace ptxwire::sim {
+namespace {
+
+constexpr size_t kSlots = LaunchReport::kByNic;
+constexpr int kRounds = 200;
+constexpr double kNegligible = 1e-4, kLeastShown = 0.01;
+
+/// Where time goes when it is not passed on.
+enum class Cause : uint8_t {
+  instructions,
+  memory,
+  nvlink,
+  acknowledgements,
+  joins,
+  sleep,
+  posting,
+  other,
+  count
+};
+constexpr std::array<std::string_view, static_cast<size_t>(Cause::count)> kOwnCauses = {
+    "instructions", "", "", "", "waiting for warps of its own CTA", "sleep", "", "other waits"};
+
+Cause cause_of(WaitReason reason) {
+  switch (reason) {
+    case WaitReason::local_load:
+    case WaitReason::atomic:
+      return Cause::memory;
+    case WaitReason::remote_load:
+    case WaitReason::remote_poll:
+    case WaitReason::store_window:
+      return Cause::nvlink;
+    case WaitReason::release_fence:
+      return Cause::acknowledgements;
+    case WaitReason::barrier:
+    case WaitReason::named_barrier:
+    case WaitReason::cluster_barrier:
+      return Cause::joins;
+    case WaitReason::sleep:
+      return Cause::sleep;
+    case WaitReason::issuing:
+    case WaitReason::shared_memory:
+    case WaitReason::mbarrier:
+    case WaitReason::bulk_copy:
+    case WaitReason::tensor_core:
+      return Cause::instructions;
+    default:
+      return Cause::other;
+  }
+}
+
+/// All warps of one role.
+struct Node {
+  std::string name;
+  double warps = 0, total = 0, doorbells = 0;
+  std::array<double, static_cast<size_t>(Cause::count)> own{};
+  std::vector<double> waits_for;  ///< role, by index; then NIC, host
+};
+
+class Graph {
+ public:
+  Graph(const std::vector<WarpRole>& roles, const std::vector<const LaunchReport*>& launches) {
+    std::array<size_t, kSlots> role_of_slot{};
+    for (size_t r = 0; r < roles.size(); ++r)
+      for (size_t slot = roles[r].first; slot <= roles[r].last && slot < kSlots; ++slot)
+        role_of_slot[slot] = r;
+    nic_ = roles.size();
+    host_ = nic_ + 1;
+    for (const WarpRole& role : roles)
+      nodes_.push_back({.name = role.name, .waits_for = std::vector<double>(roles.size() + 2)});
+    for (const LaunchReport* launch : launches)
+      for (size_t slot = 0; slot < launch->slots.size() && slot < kSlots; ++slot)
+        add(nodes_[role_of_slot[slot]], launch->slots[slot], role_of_slot);
+  }
+
+  [[nodiscard]] bool empty() const {
+    return std::none_of(nodes_.begin(), nodes_.end(), [](const Node& node) { return node.total > 0; });
+  }
+
+  /// `nic_busy`: of the time, the NIC or its PCIe link, whichever is busier.
+  std::map<std::string, double> follow(double nic_busy, std::string_view nic_name, double nvlink_busy) {
+    std::vector<double> weight(nodes_.size() + 2);
+    const auto last = std::max_element(nodes_.begin(), nodes_.end(), [](const Node& a, const Node& b) {
+      return a.total * std::max(1.0, b.warps) < b.total * std::max(1.0, a.warps);
+    });
+    weight[static_cast<size_t>(last - nodes_.begin())] = 1;
+    std::map<std::string, double> shares;
+    double going = 1;
+    for (int round = 0; round < kRounds && going > kNegligible; ++round) {
+      std::vector<double> next(weight.size());
+      for (size_t n = 0; n < nodes_.size(); ++n) pass_on(nodes_[n], weight[n], nvlink_busy, next, shares);
+      pass_nic(weight[nic_], nic_busy, nic_name, next, shares);
+      shares["host thread that posts"] += weight[host_];
+      weight = std::move(next);
+      going = 0;
+      for (const double left : weight) going += left;
+    }
+    shares["rings: room that is given back"] += going;
+    return shares;
+  }
+
+ private:
+  void add(Node& node, const LaunchReport::WarpSlot& slot, const std::array<size_t, kSlots>& role_of_slot) {
+    node.warps += static_cast<double>(slot.profile.warps);
+    node.doorbells += static_cast<double>(slot.doorbells);
+    double polled = 0;  // of it, known for whom
+    for (size_t waker = 0; waker < slot.polled_for.size(); ++waker) {
+      const auto time = static_cast<double>(slot.polled_for[waker].value);
+      if (time <= 0 || waker == LaunchReport::kOtherwise) continue;
+      polled += time;
+      node.waits_for[waker < kSlots                  ? role_of_slot[waker]
+                     : waker == LaunchReport::kByNic ? nic_
+                                                     : host_] += time;
+    }
+    for (size_t reason = 0; reason < slot.profile.time.size(); ++reason) {
+      const auto what = static_cast<WaitReason>(reason);
+      if (what == WaitReason::reconverge) continue;
+      auto time = static_cast<double>(slot.profile.time[reason].value);
+      node.total += time;
+      if (what == WaitReason::local_poll || what == WaitReason::shared_memory) {
+        const double known = std::min(time, polled);
+        polled -= known;
+        time -= known;
+      }
+      node.own[static_cast<size_t>(cause_of(what))] += time;
+    }
+  }
+
+  void pass_on(const Node& node, double weight, double nvlink_busy, std::vector<double>& next,
+               std::map<std::string, double>& shares) const {
+    if (weight <= 0) return;
+    if (node.total <= 0) {
+      shares[node.name + ": other waits"] += weight;
+      return;
+    }
+    for (size_t other = 0; other < next.size(); ++other)
+      next[other] += weight * node.waits_for[other] / node.total;
+    for (size_t c = 0; c < node.own.size(); ++c) {
+      const double share = weight * node.own[c] / node.total;
+      if (share <= 0) continue;
+      switch (static_cast<Cause>(c)) {
+        case Cause::memory:
+          shares["L2 and HBM: latency of " + node.name] += share;
+          break;
+        case Cause::nvlink:
+        case Cause::acknowledgements: {
+          // Links that are not full make stores wait for the switch and for the way.
+          shares["NVLink: rate of the links"] += share * nvlink_busy;
+          shares["NVLink: contention at switch outputs, latency"] += share * (1 - nvlink_busy);
+          break;
+        }
+        default:
+          shares[node.name + ": " + std::string(kOwnCauses[c])] += share;
+      }
+    }
+  }
+
+  /// A NIC that is busy is the cause; one that is not waits for who posts.
+  void pass_nic(double weight, double busy, std::string_view name, std::vector<double>& next,
+                std::map<std::string, double>& shares) const {
+    if (weight <= 0) return;
+    double doorbells = 0;
+    for (const Node& node : nodes_) doorbells += node.doorbells;
+    shares[std::string(name)] += weight * (doorbells > 0 ? busy : 1);
+    if (doorbells <= 0) return;
+    for (size_t n = 0; n < nodes_.size(); ++n)
+      next[n] += weight * (1 - busy) * nodes_[n].doorbells / doorbells;
+  }
+
+  std::vector<Node> nodes_;
+  size_t nic_ = 0, host_ = 0;
+};
+
+template <typename Read>
+double mean(const std::vector<GpuReport>& gpus, Read read) {
+  double sum = 0;
+  for (const GpuReport& gpu : gpus) sum += read(gpu);
+  return gpus.empty() ? 0 : sum / static_cast<double>(gpus.size());
+}
+
+}  // namespace
+
+Blame find_blame(const std::string& kernel, const std::vector<const LaunchReport*>& launches,
+                 const std::vector<WarpRole>& roles, const std::vector<GpuReport>& gpus) {
+  static const std::vector<WarpRole> kByParity = {{"even CTAs", 0, 31}, {"odd CTAs", 32, 63}};
+  Blame blame{.kernel = kernel};
+  Graph graph(roles.empty() ? kByParity : roles, launches);
+  if (graph.empty()) return blame;
+  const double cable = mean(gpus, [](const GpuReport& gpu) {
+    return std::max(gpu.nic.egress_utilisation, gpu.nic.ingress_utilisation);
+  });
+  const double pcie = mean(gpus, [](const GpuReport& gpu) { return gpu.nic.pcie_utilisation; });
+  const double nvlink = mean(gpus, [](const GpuReport& gpu) {
+    return std::max(gpu.nvlink_egress_utilisation, gpu.nvlink_ingress_utilisation);
+  });
+  const std::string nic = pcie > cable ? "NIC: two-way rate of PCIe" : "NIC: rate of the cable";
+  for (const auto& [cause, share] :
+       graph.follow(std::min(1.0, std::max(cable, pcie)), nic, std::min(1.0, nvlink)))
+    if (share >= kLeastShown) blame.shares.push_back({cause, share});
+  std::stable_sort(blame.shares.begin(), blame.shares.end(),
+                   [](const BlameShare& a, const BlameShare& b) { return a.share > b.share; });
+  std::map<std::string, double> groups;  // what stands before the colon
+  for (const BlameShare& share : blame.shares)
+    groups[share.cause.substr(0, share.cause.find(':'))] += share.share;
+  const auto top = std::max_element(groups.begin(), groups.end(),
+                                    [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (top == groups.end()) return blame;
+  blame.words =
+      fmt::format("{} is bound by {} ({:.0f} % of its time)", kernel, top->first, 100 * top->second);
+  blame.words += fmt::format("; NVLink is busy {:.0f} %", 100 * nvlink);
+  if (pcie > 0) blame.words += fmt::format(", the NIC at {:.0f} % of its two-way rate", 100 * pcie);
+  return blame;
+}
+
+}  // namespace ptxwire::sim

@@ -1,0 +1,39 @@
+// Whose fault a kernel's time is: the waits of its warps followed to what ends them. A warp that polls waits
+// for who writes the polled word: warps of another role, here or on another GPU, or the NIC, which waits for
+// who posts. What remains in the end is hardware: NVLink, NIC, PCIe, memory, and the instructions of some
+// role.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sim/cluster/cluster.hpp"
+
+namespace ptxwire::sim {
+
+/// Warps that do the same: slots (LaunchReport::slots) `first` to `last`.
+struct WarpRole {
+  std::string name;
+  uint32_t first = 0, last = 0;
+};
+
+/// One cause and its share of a kernel's time.
+struct BlameShare {
+  std::string cause;  ///< "NVLink", "NIC", "forwarders: instructions", "rings: room given back"
+  double share = 0;
+};
+
+struct Blame {
+  std::string kernel;              ///< a phase: LaunchConfig::role, or the kernel's name
+  std::vector<BlameShare> shares;  ///< the largest first; they add up to 1
+  std::string words;               ///< a sentence
+};
+
+/// The last launch of a kernel on every GPU, as one. Without roles even and odd CTAs are the roles. The
+/// shares start from the role that lives longest and are passed on where it waits for others, in proportion
+/// to its time; what goes round in circles is put to the rings, whose slots each side waits to get back.
+Blame find_blame(const std::string& kernel, const std::vector<const LaunchReport*>& launches,
+                 const std::vector<WarpRole>& roles, const std::vector<GpuReport>& gpus);
+
+}  // namespace ptxwire::sim
