@@ -6,6 +6,7 @@
 #include "models/fabric/nvlink.hpp"
 #include "models/gpu/address_map.hpp"
 #include "models/gpu/l2_tags.hpp"
+#include "models/gpu/sm_partition.hpp"
 
 namespace ptxwire::models {
 namespace {
@@ -45,8 +46,7 @@ struct GpuMemorySystem::Implementation {
         process(logical_process),
         fabric(nvlink),
         untimed(machine.untimed),
-        gpcs(machine.sm.gpcs),
-        partitions(machine.l2.partitions),
+        sides(SmLayout(machine.sm).sides(machine.l2.partitions)),
         map(machine.l2),
         tags(map.sets_per_slice() * machine.l2.slices, machine.l2.ways),
         slices(machine.l2.slices),
@@ -99,9 +99,8 @@ struct GpuMemorySystem::Implementation {
   // --- from the SM to L2 and back
   // -----------------------------------------------------------------------------------
 
-  /// SMs of one GPC share a crossbar port and with it a side of the die; consecutive SM ids lie in different
-  /// GPCs.
-  [[nodiscard]] uint32_t side_of(SmId sm) const { return sm.value % gpcs % partitions; }
+  /// The L2 partition that is near this SM.
+  [[nodiscard]] uint32_t side_of(SmId sm) const { return sides[sm.value]; }
 
   void submit_local(Transaction& transaction, Picoseconds now) {
     const uint32_t side = side_of(transaction.source_sm);
@@ -305,7 +304,7 @@ struct GpuMemorySystem::Implementation {
   LogicalProcess& process;
   NvlinkFabric* fabric;
   bool untimed;
-  uint32_t gpcs, partitions;
+  std::vector<uint8_t> sides;  // [sm]
   L2AddressMap map;
   L2Tags tags;
   MemoryCounters counters;

@@ -22,6 +22,13 @@ SmLayout::SmLayout(const SmParameters& sm) : sms_of_gpc_(sm.gpcs) {
     for (uint32_t s = second; s < sm.count; s += kSmsPerTpc) order_.push_back(s);
 }
 
+std::vector<uint8_t> SmLayout::sides(uint32_t partitions) const {
+  std::vector<uint8_t> sides(order_.size());
+  for (uint32_t sm = 0; sm < sides.size(); ++sm)
+    sides[sm] = static_cast<uint8_t>(gpc(sm) * partitions / gpcs());
+  return sides;
+}
+
 SmPartition::SmPartition(const SmParameters& sm) : layout_(sm), rooms_(sm.count, SmRoom(sm)) {}
 
 std::vector<uint32_t> SmPartition::choose(const CtaFootprint& cta, uint32_t cluster) const {

@@ -21,6 +21,9 @@ class SmLayout {
   [[nodiscard]] uint32_t gpc(uint32_t sm) const { return gpc_of_tpc_[sm / kSmsPerTpc]; }
   /// By number.
   [[nodiscard]] const std::vector<uint32_t>& sms_of(uint32_t gpc) const { return sms_of_gpc_[gpc]; }
+  /// Which of `partitions` of L2 each SM is near: GPCs share a crossbar port, and each half of them (by
+  /// number) lies beside one partition. Which GPCs these are on real parts is not published.
+  [[nodiscard]] std::vector<uint8_t> sides(uint32_t partitions) const;
   [[nodiscard]] uint32_t gpcs() const { return static_cast<uint32_t>(sms_of_gpc_.size()); }
   /// In which CTAs of an empty GPU are placed: one SM of every TPC, GPC after GPC in turn; then the others.
   [[nodiscard]] const std::vector<uint32_t>& order() const { return order_; }

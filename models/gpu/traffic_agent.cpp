@@ -1,5 +1,6 @@
 #include "models/gpu/traffic_agent.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <utility>
@@ -29,7 +30,8 @@ void TrafficAgent::start(const TrafficLoad& load, uint64_t address, uint8_t owne
   footprint_pieces_ = load.footprint_bytes / kPieceBytes;
   issued_ = completed_ = 0;
   const double clk = kPieceBytes / (load.flops_per_clk * load.bytes_per_flop);
-  interval_ = {static_cast<int64_t>(clk / parameters_.clock_hz * 1e12 + 0.5)};
+  constexpr double kLongest = 1e15;  // picoseconds; a load this slow has no traffic
+  interval_ = {static_cast<int64_t>(std::min(clk / parameters_.clock_hz * 1e12 + 0.5, kLongest))};
   for (uint32_t sm = 0; sm < sms_.size(); ++sm) {
     sms_[sm] = {};
     process_.at(now, step_event_, sm);

@@ -1,5 +1,7 @@
 #include "sim/workload/co_run.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "sim/workload/companion.hpp"
@@ -321,12 +323,34 @@ Expected<void> split_losses(const Pair& pair, const Scenario& whole, const PairR
   return {};
 }
 
+/// Whether a GPU can hold the load's footprint and end its work within the time of a run.
+Expected<void> check_background(const Scenario& whole, const models::Machine& machine,
+                                const RunOptions& options) {
+  const auto& load = whole.co_run.background;
+  if (!load) return {};
+  if (const auto fits =
+          check_fits_gpu(whole, machine, load->footprint_bytes, "footprint of the background load");
+      !fits)
+    return fits;
+  const double most_us = options.max_time.us();
+  const double flops_per_us = load->flops_per_clk * machine.sm.count * machine.sm.clock_hz * 1e-6;
+  const double bytes_per_us = machine.l2.slice_bytes_per_clk * machine.l2.slices * machine.sm.clock_hz * 1e-6;
+  const double us = std::max(load->flops / flops_per_us, load->flops * load->bytes_per_flop / bytes_per_us);
+  if (us <= most_us) return {};
+  return Error{.message = fmt::format("[background] takes {:.3g} us at least, expected at most {:.3g} us of "
+                                      "simulated time",
+                                      us, most_us),
+               .path = whole.path,
+               .hint = "fewer 'flops', or more 'flops_per_clk'"};
+}
+
 }  // namespace
 
 Expected<ScenarioResult> run_co_run(const Scenario& whole, const models::Machine& machine,
                                     const RunOptions& options) {
   auto scenarios = co_run_scenarios(whole);
   if (!scenarios) return scenarios.error();
+  if (const auto possible = check_background(whole, machine, options); !possible) return possible.error();
   const Pair pair(whole, *std::move(scenarios), machine, options);
   const auto alone = pair.run(pair.scenarios().baseline);
   if (!alone) return alone.error();

@@ -18,11 +18,13 @@
 //   [baselines.notify]                 # a state that `baseline = "notify"` compares with, in place of none
 //   scenario = "hold_sms"
 //
-//   [background]                       # beside or in place of [[compute]]: compute without a kernel. All SMs
-//   that footprint = "64 MiB"               # have no CTA sweep so many bytes, again and again bytes_per_flop
-//   = 0.01              # to and from L2 flops_per_clk = 4096               # of one SM (H100: 4096 dense
-//   bf16 on tensor cores, 256 in f32) flops = 1e12                       # in all write_share = 0.25 # of the
-//   bytes
+//   [background]                       # beside or in place of [[compute]]: compute without a kernel. All
+//                                      # SMs without a CTA sweep the footprint again and again
+//   footprint = "64 MiB"
+//   bytes_per_flop = 0.01              # to and from L2
+//   flops_per_clk = 4096               # of one SM (H100: 4096 dense bf16 on tensor cores, 256 in f32)
+//   flops = 1e12                       # in all
+//   write_share = 0.25                 # of the bytes
 //
 // `--set background.KEY=VALUE` as well.
 // `--set communication.KEY=VALUE` and `--set compute.KEY=VALUE` reach the parts' settings (compute: of all of

@@ -20,8 +20,11 @@ constexpr double kAgreement = 0.02;
 /// Share of the payload after which an unsteady run is given up, counted from where it may settle.
 constexpr double kPatience = 0.20;
 
-/// Tokens of the shortest call, and by how much the whole shorter call is shorter than the full one.
-constexpr uint32_t kFewestTokens = 32, kShorter = 6;
+/// Tokens of the shortest call.
+constexpr uint32_t kFewestTokens = 32;
+/// By how much the whole shorter call is shorter than the full one. What is missed in drift grows with it;
+/// what it costs is to be a small part of the calls of the exact run.
+uint32_t shortening(uint32_t calls) { return calls >= 3 ? 3 : 6; }
 /// Below this a call is too short to have a steady phase, and cheap.
 constexpr uint32_t kLeastTokens = 1024;
 
@@ -161,7 +164,13 @@ Expected<ScenarioResult> run_sampled(const Scenario& scenario, const RunOptions&
   // What launches cost is hidden behind earlier calls where there are some, so the shortest run keeps its
   // calls; the others differ from it by a call's own work only.
   const Scenario few = with(kFewestTokens, scenario.calls), few_once = with(kFewestTokens, 1),
-                 fewer = with(scenario.tokens / kShorter, 1), full = with(scenario.tokens, 1);
+                 fewer = with(scenario.tokens / shortening(scenario.calls), 1),
+                 full = with(scenario.tokens, 1);
+  const Routing routing(routing_shape(full));
+  const uint64_t bytes = payload_bytes(full, routing);
+  if (bytes == 0)
+    return Error{.message = "this routing sends nothing over NVLink: nothing to sample",
+                 .path = scenario.path};
   const auto steady = run_scenario(few, options);
   if (!steady) return steady.error();
   auto result = run_scenario(fewer, options);
@@ -176,11 +185,9 @@ Expected<ScenarioResult> run_sampled(const Scenario& scenario, const RunOptions&
     instructions += once->warp_instructions;
     events += once->events;
   }
-  const Routing routing(routing_shape(full)), shorter_routing(routing_shape(fewer));
+  const Routing shorter_routing(routing_shape(fewer));
   tiny.bytes = static_cast<double>(payload_bytes(few, Routing(routing_shape(few))));
   shorter.bytes = static_cast<double>(payload_bytes(fewer, shorter_routing));
-  const uint64_t bytes = payload_bytes(full, routing);
-
   SteadyRate rate(bytes, settled_share(full, routing));
   bool enough = false;
   RunOptions watched = options;

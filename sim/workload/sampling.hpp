@@ -8,8 +8,8 @@
 // rate at which it arrives while all of them are busy. The last term is what uneven progress costs: ranks and
 // channels drift apart like sums of independent draws (the routing is one of them), and the call ends with
 // the last. Three runs give the three unknowns: a call of very few tokens, a whole call of a sixth of the
-// tokens, and the beginning of the call of full size, which is stopped when successive windows of it move
-// the payload at the same rate.
+// tokens (of a third where the exact run would have three calls or more), and the beginning of the call of
+// full size, which is stopped when successive windows of it move the payload at the same rate.
 #pragma once
 
 #include "sim/workload/run.hpp"

@@ -93,6 +93,20 @@ TEST_CASE("sm layout: GPCs of 16 and 18 SMs, neighbours in different ones", "[co
   for (uint32_t gpc = 1; gpc < 8; ++gpc) CHECK(card.sms_of(gpc).size() == 14);
 }
 
+TEST_CASE("sm layout: SMs of a GPC are near one L2 partition, half of the GPCs near each", "[contract]") {
+  const SmLayout layout(machine().sm);
+  const std::vector<uint8_t> sides = layout.sides(2);
+  REQUIRE(sides.size() == 132);
+  for (uint32_t sm = 0; sm < sides.size(); ++sm) CHECK(sides[sm] == (layout.gpc(sm) < 4 ? 0 : 1));
+  // CTAs of a kernel on a few SMs are spread over both, whichever of them do the same work.
+  for (const uint32_t step : {1U, 2U})
+    for (uint32_t near = 0, i = 0; i < 24; i += step) {
+      near += sides[layout.order()[i]] == 0;
+      if (i + step >= 24) CHECK(near == 12 / step);
+    }
+  CHECK(layout.sides(1) == std::vector<uint8_t>(132, 0));
+}
+
 TEST_CASE("sm partition: a grid no larger than the SMs takes one each", "[analytic]") {
   const SmPartition partition = partition_with(kLayerNorm, 132);
   for (uint32_t sm = 0; sm < 132; ++sm) CHECK(partition.room(sm).ctas() == 1);

@@ -161,3 +161,25 @@ TEST_CASE("co-run: overrides that make no sense are refused", "[workload][contra
   REQUIRE_FALSE(applied);
   CHECK_THAT(applied.error().message, Contains(c.message));
 }
+
+TEST_CASE("co-run: a background load that no GPU can carry is refused", "[workload][contract]") {
+  struct Case {
+    const char *setting, *message;
+  };
+  const Case c = GENERATE(Case{"background.footprint=200 GiB", "footprint of the background load"},
+                          Case{"background.flops=1e30", "[background] takes"},
+                          Case{"background.flops_per_clk=1e-6", "[background] takes"},
+                          Case{"background.bytes_per_flop=1e12", "[background] takes"});
+  auto scenario = load_text(kPair + R"(
+[background]
+footprint = "16 MiB"
+flops = 1e10
+flops_per_clk = 1000
+bytes_per_flop = 0.03
+)");
+  REQUIRE(scenario);
+  REQUIRE(apply_override(*scenario, c.setting));
+  const auto run = run_scenario(*scenario);
+  REQUIRE_FALSE(run);
+  CHECK_THAT(run.error().to_string(), Contains(c.message));
+}
