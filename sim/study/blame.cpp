@@ -87,9 +87,8 @@ class Graph {
   /// `nic_busy`: of the time, the NIC or its PCIe link, whichever is busier.
   std::map<std::string, double> follow(double nic_busy, std::string_view nic_name, double nvlink_busy) {
     std::vector<double> weight(nodes_.size() + 2);
-    const auto last = std::max_element(nodes_.begin(), nodes_.end(), [](const Node& a, const Node& b) {
-      return a.total * std::max(1.0, b.warps) < b.total * std::max(1.0, a.warps);
-    });
+    const auto last = std::max_element(nodes_.begin(), nodes_.end(),
+                                       [](const Node& a, const Node& b) { return a.total < b.total; });
     weight[static_cast<size_t>(last - nodes_.begin())] = 1;
     std::map<std::string, double> shares;
     double going = 1;

@@ -31,7 +31,7 @@ struct Blame {
 };
 
 /// The last launch of a kernel on every GPU, as one. Without roles even and odd CTAs are the roles. The
-/// shares start from the role that lives longest and are passed on where it waits for others, in proportion
+/// shares start from the role with most warp time and are passed on where it waits for others, in proportion
 /// to its time; what goes round in circles is put to the rings, whose slots each side waits to get back.
 Blame find_blame(const std::string& kernel, const std::vector<const LaunchReport*>& launches,
                  const std::vector<WarpRole>& roles, const std::vector<GpuReport>& gpus);

@@ -39,7 +39,7 @@ struct Report {
 }  // namespace
 
 TEST_CASE("blame: who polls waits for who writes", "[study]") {
-  // A, which lives longest, polls for B alone; B waits 60 us for room for stores and computes for 30.
+  // A, which has most time, polls for B alone; B waits 60 us for room for stores and computes for 30.
   const auto shares = Report()
                           .polls(kA, kB, 100)
                           .spends(kB, WaitReason::store_window, 60)
