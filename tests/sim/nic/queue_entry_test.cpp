@@ -4,6 +4,7 @@
 
 #include <array>
 #include <initializer_list>
+#include <random>
 
 #include "sim/nic/queue_entry.hpp"
 
@@ -191,4 +192,30 @@ TEST_CASE("completion: fields, owner bit and errors", "[nic]") {
   const auto failed = encode_completion({.syndrome = NicSyndrome::remote_access}, 0, 128);
   CHECK(failed[63] >> 4 == 13);
   CHECK(failed[55] == 0x13);
+}
+
+TEST_CASE("queue entry: any bytes are decoded or refused", "[nic]") {
+  std::mt19937_64 random(7);
+  uint32_t executed = 0;
+  for (int round = 0; round < 20000; ++round) {
+    std::array<uint8_t, size_t{kMaxEntryBlocks} * kEntryBlockBytes> bytes;
+    for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(random());
+    const uint64_t index = random();
+    if (round % 2 == 0) {  // more than noise: a plausible control segment
+      const int kOpcodes[] = {0x00, 0x08, 0x10, 0x11, 0x12, 0x14, 0x15};
+      bytes[0] = static_cast<uint8_t>(8 + random() % 2);
+      bytes[1] = static_cast<uint8_t>(index >> 8U);
+      bytes[2] = static_cast<uint8_t>(index);
+      bytes[3] = static_cast<uint8_t>(kOpcodes[random() % 7]);
+      bytes[4] = 0, bytes[5] = 0x12, bytes[6] = 0x34;
+    }
+    const EntryControl control = decode_control(std::span(bytes).first<kSegmentBytes>());
+    const size_t size = size_t{std::min(control.blocks(), kMaxEntryBlocks)} * kEntryBlockBytes;
+    const DecodedEntry decoded = decode_entry(std::span(bytes).first(size), index, 0x1234);
+    CHECK(decoded.problem.empty() == (decoded.message.syndrome == NicSyndrome::none));
+    CHECK(decoded.message.blocks >= 1);
+    if (decoded.problem.empty()) ++executed;
+    if (!decoded.message.inlined.empty()) CHECK(decoded.message.inlined.size() == decoded.message.bytes);
+  }
+  CHECK(executed > 100);
 }
