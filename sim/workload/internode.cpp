@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "sim/workload/device_buffers.hpp"
+
 namespace ptxwire::sim {
 
 namespace {
@@ -102,7 +104,9 @@ Expected<void> InternodeCluster::connect() {
   RdmaHeapConfig config;
   config.ranks = s.ranks;
   config.heap_bytes = layout_.heap_bytes;
-  config.queues_per_rank = s.queues != 0 ? s.queues : s.revision == KernelRevision::a ? 1 : s.channels();
+  const bool proxied = s.revision == KernelRevision::a;
+  config.queues_per_rank = s.queues != 0 ? s.queues : proxied ? 1 : s.channels();
+  config.queues_in_host_memory = proxied;
   // One thread posts a chunk as one entry, so no chunk may cross from one key to the next.
   config.key_shift = std::max(kUsualKeyShift, static_cast<uint32_t>(std::bit_width(layout_.heap_bytes)));
   config.options.virtual_lane = static_cast<uint8_t>(s.virtual_lane);
@@ -113,7 +117,25 @@ Expected<void> InternodeCluster::connect() {
   auto heap = RdmaHeap::create(cluster(), config);
   if (!heap) return heap.error();
   heap_ = std::move(*heap);
+  for (uint32_t rank = 0; proxied && rank < s.ranks; ++rank)
+    if (const auto added = add_proxy(rank); !added) return added.error();
   return {};
+}
+
+Expected<void> InternodeCluster::add_proxy(uint32_t rank) {
+  constexpr uint32_t kRequests = 1024, kRequestBytes = 32;
+  ProxyState state{.entries = as_int(kRequests), .rank = as_int(rank)};
+  BufferAllocator allocate(cluster(), rank);
+  allocate.host_mapped(state.ring, uint64_t{kRequests} * kRequestBytes, "requests to the host");
+  allocate.host_mapped(state.completed, sizeof(uint64_t), "requests done by the host");
+  allocate(state.issued, sizeof(uint64_t), "number of requests");
+  if (!allocate.result()) return allocate.result();
+  HostProxyConfig config = heap_->proxy(rank);
+  config.ring = state.ring;
+  config.entries = kRequests;
+  config.completed = state.completed;
+  proxies_.push_back(state);
+  return cluster().add_proxy(config);
 }
 
 InternodeComm InternodeCluster::comm(uint32_t rank) const {
@@ -143,7 +165,9 @@ InternodeComm InternodeCluster::comm(uint32_t rank) const {
 
 namespace {
 
-constexpr uint32_t kDispatchThreads = 512, kFullNotifyThreads = 512;
+constexpr uint32_t kDispatchThreads = 512;
+
+uint32_t full_notify_threads(const Scenario& s) { return s.revision == KernelRevision::a ? 256 : 512; }
 
 /// 8 warps that send over NVLink, the forwarders of all nodes, one that coordinates.
 uint32_t combine_threads(const Scenario& s) {
@@ -162,9 +186,9 @@ LaunchConfig InternodeCluster::notify_launch(uint32_t rank, int32_t barrier) con
   const InternodeBuffers& b = buffers_[rank];
   const int32_t channels = as_int(s.channels());
   config.parameters = is_dispatch(s)
-                          ? pack_parameters(comm(rank), channels, barrier)
-                          : pack_parameters(comm(rank), b.slot_record, b.forward_record, b.received_per_node,
-                                            b.node_channel_offsets, as_int(s.tokens), channels, barrier);
+                          ? parameters(rank, channels, barrier)
+                          : parameters(rank, b.slot_record, b.forward_record, b.received_per_node,
+                                       b.node_channel_offsets, as_int(s.tokens), channels, barrier);
   return config;
 }
 
@@ -186,14 +210,14 @@ LaunchConfig InternodeCluster::main_launch(uint32_t rank) const {
                                       b.output_idx,     b.output_weights,       b.slot_record,
                                       b.forward_record, b.rank_channel_offsets, b.node_channel_offsets};
     const InternodeDispatchShape shape{row, tokens, as_int(s.experts), rdma_chunk, nvlink_chunk};
-    config.parameters = pack_parameters(comm(rank), in, out, shape);
+    config.parameters = parameters(rank, in, out, shape);
   } else {
     const InternodeCombineInput in{b.input_rows,           b.input_meta,        b.topk_weights,
                                    b.received_per_rank,    b.received_per_node, b.rank_channel_offsets,
                                    b.node_channel_offsets, b.slot_record,       b.forward_record};
     const InternodeCombineOutput out{b.output_rows, b.output_weights};
     const InternodeCombineShape shape{row, tokens, rdma_chunk, nvlink_chunk};
-    config.parameters = pack_parameters(comm(rank), in, out, shape);
+    config.parameters = parameters(rank, in, out, shape);
   }
   return config;
 }
@@ -204,7 +228,7 @@ std::vector<LaunchConfig> InternodeCluster::full_notify_launches(uint32_t rank, 
   std::vector<LaunchConfig> launches{
       layout_launch({b.topk_idx, b.per_rank, b.per_node, b.per_expert, b.membership}),
       communication_launch(modules().full_notify, programs().full_notify_entry, 1 + node_count(s),
-                           kFullNotifyThreads, "notify")};
+                           full_notify_threads(s), "notify")};
   constexpr int32_t kExpertAlignment = 1;
   const InternodeNotifyInput in{b.per_rank, b.per_node, b.per_expert, b.membership};
   const InternodeNotifyOutput out{b.rank_channel_prefix, b.node_channel_prefix, b.received_per_rank,
@@ -212,7 +236,7 @@ std::vector<LaunchConfig> InternodeCluster::full_notify_launches(uint32_t rank, 
                                   b.host_experts};
   const InternodeNotifyShape shape{as_int(s.tokens), as_int(s.channels()), as_int(s.experts),
                                    kExpertAlignment};
-  launches.back().parameters = pack_parameters(comm(rank), in, out, shape, barrier);
+  launches.back().parameters = parameters(rank, in, out, shape, barrier);
   return launches;
 }
 

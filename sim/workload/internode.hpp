@@ -64,6 +64,7 @@ class InternodeCluster final : public ExpertCalls {
       : ExpertCalls(cluster, scenario, routing), layout_(scenario) {}
 
   Expected<void> connect();
+  Expected<void> add_proxy(uint32_t rank);
   Expected<void> allocate(uint32_t rank);
   Expected<void> allocate_dispatch(uint32_t rank);
   Expected<void> allocate_combine(uint32_t rank);
@@ -73,12 +74,19 @@ class InternodeCluster final : public ExpertCalls {
   Expected<void> fill_combine(uint32_t rank, const TestData& data);
 
   [[nodiscard]] InternodeComm comm(uint32_t rank) const;
+  /// A parameter block that begins with what every kernel takes: buffers, and the proxy if there is one.
+  template <typename... Values>
+  [[nodiscard]] std::vector<uint8_t> parameters(uint32_t rank, const Values&... values) const {
+    return proxies_.empty() ? pack_parameters(comm(rank), values...)
+                            : pack_parameters(comm(rank), proxies_[rank], values...);
+  }
   [[nodiscard]] LaunchConfig notify_launch(uint32_t rank, int32_t barrier) const override;
   [[nodiscard]] LaunchConfig main_launch(uint32_t rank) const override;
   [[nodiscard]] std::vector<LaunchConfig> full_notify_launches(uint32_t rank, int32_t barrier) const override;
 
   InternodeLayout layout_;
   std::unique_ptr<RdmaHeap> heap_;
+  std::vector<ProxyState> proxies_;  ///< per rank; none where the GPUs post
   std::vector<InternodeBuffers> buffers_;
 };
 

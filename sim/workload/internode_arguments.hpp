@@ -19,6 +19,12 @@ struct RdmaLayout {
   int64_t send_barrier = 0, receive_barrier = 0;
 };
 
+/// kernels/src/proxy.cuh.
+struct ProxyState {
+  DeviceAddress ring = 0, issued = 0, completed = 0;
+  int32_t entries = 0, rank = 0;
+};
+
 struct InternodeComm {
   CommBuffers nvlink;
   RdmaState rdma;
@@ -72,7 +78,7 @@ struct InternodeNotifyShape {
   int32_t tokens = 0, channels = 0, experts = 0, expert_alignment = 0;
 };
 
-static_assert(sizeof(RdmaLayout) == 88 && sizeof(InternodeComm) == 368);
+static_assert(sizeof(ProxyState) == 32 && sizeof(RdmaLayout) == 88 && sizeof(InternodeComm) == 368);
 static_assert(sizeof(InternodeDispatchInput) == 72 && sizeof(InternodeDispatchOutput) == 72);
 static_assert(sizeof(InternodeDispatchShape) == 28 && sizeof(InternodeCombineShape) == 24);
 static_assert(sizeof(InternodeCombineInput) == 72 && sizeof(InternodeNotifyOutput) == 56);

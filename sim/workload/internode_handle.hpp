@@ -12,7 +12,6 @@
 
 namespace ptxwire::sim {
 
-
 /// GPUs of `node` to which a token goes, as bits.
 uint32_t gpus_of_node(const Routing& routing, uint32_t source, uint32_t token, uint32_t node);
 

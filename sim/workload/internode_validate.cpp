@@ -77,8 +77,10 @@ Expected<void> validate_internode(const Scenario& s) {
   if (s.ranks % kGpusPerNode != 0 || node_count(s) < 2 || node_count(s) > most)
     return refuse(s, "'ranks' is " + number(s.ranks) + ", the internode kernels take 8 on each of 2 to " +
                          number(most) + " nodes");
-  if (s.revision != KernelRevision::b)
-    return refuse(s, "'revision': of the internode kernels b runs", "revision a posts through the host");
+  if (s.revision != KernelRevision::a && s.revision != KernelRevision::b)
+    return refuse(s, "'revision': of the internode kernels a and b run");
+  if (s.revision == KernelRevision::a && s.queues > 1)
+    return refuse(s, "'queues' is " + number(s.queues) + ", the host of revision a posts on one per peer");
   if (s.sms < kMinSms || s.sms % 2 != 0 || s.channels() > kMaxChannels)
     return refuse(s, "'sms' is " + number(s.sms) + ", expected an even number from " + number(kMinSms) +
                          " to " + number(2 * kMaxChannels) + ": a channel is two CTAs");
