@@ -28,23 +28,23 @@ UNITS = {
     "microbenchmark": {"clk", "B/clk", "B/clk/SM", "GB/s", "TB/s", "TFLOP/s", "MHz", "SM", "MB", "ratio"},
 }
 
-# Distinct ranks that a token of top-k of E experts reaches on 8 ranks with uniform routing: used for the cost only.
-RANKS = 8
-SECONDS_PER_512_B = 1e-5
+RANKS = 8  # of a node
+SECONDS_PER_512_B = 1e-5  # of what one warp access moves
 
 
-def distinct_ranks(experts, topk):
-    """RANKS * (1 - c(E - E/RANKS, k) / c(E, k)): the expected number of ranks that hold one of k experts."""
+def distinct(parts, experts, topk):
+    """parts * (1 - c(E - E/parts, k) / c(E, k)): how many of so many equal parts of E experts hold one of k, in the mean."""
     miss = 1.0
     for i in range(topk):
-        miss *= (experts - experts // RANKS - i) / (experts - i)
-    return RANKS * (1 - miss)
+        miss *= (experts - experts // parts - i) / (experts - i)
+    return parts * (1 - miss)
 
 
-def intranode_cost(tokens, hidden, topk, experts, bytes_per_element):
-    """Estimated wall seconds of one row on two cores: two calls, SECONDS_PER_512_B for what one warp access moves."""
-    moved = RANKS * tokens * distinct_ranks(experts, topk) * hidden * bytes_per_element
-    return round(1 + 2 * moved / 512 * SECONDS_PER_512_B, 1)
+def call_cost(tokens, hidden, topk, experts, bytes_per_element, nodes=1):
+    """Estimated wall seconds of one row on two cores: two calls, each row to every rank and, across nodes, node."""
+    ranks = RANKS * nodes
+    copies = distinct(ranks, experts, topk) + (distinct(nodes, experts, topk) if nodes > 1 else 0)
+    return round(1 + 2 * ranks * tokens * copies * hidden * bytes_per_element / 512 * SECONDS_PER_512_B, 1)
 
 
 def settings(**pairs):
@@ -150,9 +150,9 @@ def published(r):
         return [row(id, metric="time", unit="us", value=r["latency_us"], **common)] if r["latency_us"] else []
     metric = "logical_bandwidth" if intranode and mode != "normal_no_nvlink" else "rdma_logical_bandwidth"
     cost = ""
-    if intranode and r["hidden"] and r["num_experts"]:
-        cost = intranode_cost(int(r["tokens"]), int(r["hidden"]), int(r["topk"]), int(r["num_experts"]),
-                              1 if r["dtype"] == "FP8" else 2)
+    if r["hidden"] and r["num_experts"] and (intranode or (mode == "normal" and gpu == "H800")):
+        cost = call_cost(int(r["tokens"]), int(r["hidden"]), int(r["topk"]), int(r["num_experts"]),
+                         1 if r["dtype"] == "FP8" else 2, int(r["nodes"]))
     return [row(id, metric=metric, unit="GB/s", value=r["bandwidth_gb_per_s"], cost=cost, **common)]
 
 
@@ -183,7 +183,7 @@ def sm_sweep(r):
             f"{prefix.replace('-', '_')}_{place}_{kernel}_ep{ranks}",
             settings(tokens=tokens, hidden=hidden, topk=topk, experts=experts, sms=sms), "time", "us",
             r[f"{kernel}_transmit_us"], role_of_sweep(gpu, nodes, hidden),
-            cost=intranode_cost(tokens, hidden, topk, experts, element) if machine and nodes == 1 else ""))
+            cost=call_cost(tokens, hidden, topk, experts, element) if machine and nodes == 1 else ""))
     return out
 
 
@@ -208,6 +208,9 @@ def tuning_sweep(r):
     if r["point_kind"] == "best-of-sweep":
         id += "-best"
     place = "intranode" if intranode else "internode"
+    cost = ""
+    if gpu == "H800":  # 256 experts are the test's default
+        cost = call_cost(int(r["tokens"]), int(r["hidden"]), int(r["topk"]), 256, 1, int(r["nodes"]))
     metric, column = (("logical_bandwidth", "nvl_bandwidth_logical_gb_per_s") if intranode else
                       ("rdma_logical_bandwidth", "rdma_bandwidth_logical_gb_per_s"))
     return [row(id, r["source_id"], f"{gpu.lower()}-{place}-chunks", gpu, machine_of(gpu),
@@ -216,7 +219,7 @@ def tuning_sweep(r):
                          topk=r["topk"], sms=r["sm_count"],
                          **{"chunk" if intranode else "nvlink_chunk": r["nvl_chunk_tokens"]},
                          rdma_chunk=r["rdma_chunk_tokens"]),
-                metric, "GB/s", r[column], "report")]
+                metric, "GB/s", r[column], "report", cost=cost)]
 
 
 # --- low latency: logs and tables -----------------------------------------------------------------------------
