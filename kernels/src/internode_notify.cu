@@ -271,7 +271,7 @@ __device__ void cached_notify_combine(const InternodeComm& comm, const Post& pos
 }  // namespace
 
 /// Grid: 1 + N CTAs of 256 (revision A) or 512 threads.
-extern "C" __global__ void __launch_bounds__(512, 1)
+extern "C" __global__ void __launch_bounds__(256, 1)
     internode_notify_dispatch_a(InternodeComm comm, HostPosting post, NotifyInput in, NotifyOutput out,
                                 NotifyShape shape, int barrier) {
   notify(comm, post, in, out, shape, barrier);
@@ -307,6 +307,18 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
                                       int tokens, int channels, int barrier) {
   cached_notify_combine(comm, GpuPosting(), slot_record, forward_record, received_per_node,
                         node_channel_offsets, tokens, channels, barrier);
+}
+
+/// The barrier alone, over both networks, for its own cost. Parameters of the cached notify of dispatch, in
+/// whose place it runs where nothing has to be cleared. Grid: any, of which the first CTA works; 64 threads
+/// at least.
+extern "C" __global__ void __launch_bounds__(1024, 1)
+    internode_barrier_a(InternodeComm comm, HostPosting post, int, int barrier) {
+  if (blockIdx.x == 0) meet<true>(comm, post, barrier, {true, true});
+}
+extern "C" __global__ void __launch_bounds__(1024, 1)
+    internode_barrier_b(InternodeComm comm, int, int barrier) {
+  if (blockIdx.x == 0) meet<true>(comm, GpuPosting(), barrier, {true, true});
 }
 
 }  // namespace ptxwire
