@@ -1,9 +1,12 @@
 // The runner that simulates: scenario files through sim/workload.
 #pragma once
 
+#include <map>
+#include <memory>
 #include <string>
 
 #include "sim/study/runner.hpp"
+#include "sim/workload/run.hpp"
 #include "sim/workload/scenario.hpp"
 
 namespace ptxwire::sim {
@@ -23,7 +26,11 @@ class ScenarioRunner final : public Runner {
   Expected<Outcome> run(const Job& job, const JobControl& control) override;
 
  private:
+  Expected<std::string> fingerprint_of(const Job& job, const Scenario& scenario) const;
+
   std::string build_id_;
+  /// What runs gave beside what they were for (ScenarioResult::other), by fingerprint.
+  std::map<std::string, std::shared_ptr<const ScenarioResult>> by_products_;
 };
 
 /// A hash of the running executable's file; of nothing where the system does not say which file that is.

@@ -23,6 +23,9 @@ std::string_view revision_word(const Scenario& s) { return s.revision == KernelR
 }  // namespace
 
 uint64_t dispatch_message_bytes(const Scenario& s) { return kHeaderBytes + s.row_bytes(); }
+uint64_t dispatch_payload_offset(const Scenario& s) {
+  return s.revision == KernelRevision::a ? 0 : kHeaderBytes;
+}
 uint64_t combine_row_bytes(const Scenario& s) { return uint64_t{2} * s.hidden; }
 uint64_t combine_slot_bytes(const Scenario& s) {
   return combine_row_bytes(s) + (s.revision == KernelRevision::a ? kSpareBytes : 0);
@@ -33,7 +36,7 @@ LowLatencyLayout::LowLatencyLayout(const Scenario& s) {
   const uint64_t slots = uint64_t{s.experts} * s.tokens;
   const auto section = [this](uint64_t size) {
     const uint64_t offset = bytes;
-    bytes = (bytes + size + kSectionAlign - 1) / kSectionAlign * kSectionAlign;
+    bytes = (bytes + size + kHeaderBytes + kSectionAlign - 1) / kSectionAlign * kSectionAlign;
     return offset;
   };
   for (Half& half : halves) {
@@ -89,6 +92,8 @@ Expected<std::unique_ptr<LowLatencyRun>> LowLatencyRun::create(Cluster& cluster,
   run->buffers_.resize(scenario.ranks);
   for (uint32_t rank = 0; rank < scenario.ranks; ++rank) {
     if (const auto allocated = run->allocate(rank); !allocated) return allocated.error();
+    if (scenario.elide)
+      if (const auto elided = run->elide(rank); !elided) return elided.error();
     if (const auto filled = run->fill_tokens(rank, data); !filled) return filled.error();
     if (const auto filled = run->fill_summands(rank, data); !filled) return filled.error();
     run->streams_.push_back(cluster.create_stream(GpuId{rank}, 0));

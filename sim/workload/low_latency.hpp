@@ -34,10 +34,17 @@ uint32_t low_latency_queue_entries(const Scenario& scenario);
 
 RoutingShape low_latency_routing(const Scenario& scenario);
 
-/// Bytes of a message of dispatch: row, scales and a header of 16; of a row of combine; of a slot for one.
+/// Bytes of a message of dispatch: row, scales and a header of 16; where row and scales lie in it; bytes of a
+/// row of combine; of a slot for one.
 uint64_t dispatch_message_bytes(const Scenario& scenario);
+uint64_t dispatch_payload_offset(const Scenario& scenario);
 uint64_t combine_row_bytes(const Scenario& scenario);
 uint64_t combine_slot_bytes(const Scenario& scenario);
+
+/// With `elide` (low_latency_elision.cpp): whether the rows are kept that a rank receives; whether the row at
+/// a place of an expert is kept on its way back.
+bool keeps_received(const Scenario& scenario, uint32_t rank);
+bool keeps_summand(const Scenario& scenario, uint64_t place);
 
 /// Where the parts of the symmetric heap start.
 struct LowLatencyLayout {
@@ -80,6 +87,8 @@ class LowLatencyRun {
   [[nodiscard]] const Scenario& scenario() const { return scenario_; }
   [[nodiscard]] const Routing& routing() const { return routing_; }
   [[nodiscard]] uint32_t local_experts() const { return scenario_.experts / scenario_.ranks; }
+  /// Whether the row of a token is kept on its way to the experts.
+  [[nodiscard]] bool keeps_token(uint32_t rank, uint32_t token) const;
   /// Rows that a local expert has room for.
   [[nodiscard]] uint64_t expert_rows() const { return uint64_t{scenario_.ranks} * scenario_.tokens; }
 
@@ -90,6 +99,7 @@ class LowLatencyRun {
   Expected<void> load_programs();
   Expected<void> create_heap();
   Expected<void> allocate(uint32_t rank);
+  Expected<void> elide(uint32_t rank);
   Expected<void> fill_tokens(uint32_t rank, const TestData& data);
   Expected<void> fill_summands(uint32_t rank, const TestData& data);
 

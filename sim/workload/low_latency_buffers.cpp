@@ -39,11 +39,14 @@ Expected<void> LowLatencyRun::allocate(uint32_t rank) {
 Expected<void> LowLatencyRun::fill_tokens(uint32_t rank, const TestData& data) {
   const Scenario& s = scenario_;
   const LowLatencyBuffers& b = buffers_[rank];
-  const std::span<uint16_t> rows = view_values<uint16_t>(cluster_, b.rows, uint64_t{s.tokens} * s.hidden);
-  if (rows.size() != uint64_t{s.tokens} * s.hidden) return no_view();
   std::vector<float> weights;
   for (uint32_t token = 0; token < s.tokens; ++token) {
-    data.fill_activations(rank, token, rows.subspan(uint64_t{token} * s.hidden, s.hidden));
+    if (keeps_token(rank, token)) {
+      const std::span<uint16_t> row =
+          view_values<uint16_t>(cluster_, b.rows + token * combine_row_bytes(s), s.hidden);
+      if (row.size() != s.hidden) return no_view();
+      data.fill_activations(rank, token, row);
+    }
     for (uint32_t k = 0; k < s.topk; ++k) weights.push_back(data.gate(rank, token, k));
   }
   BufferWriter write(cluster_);
@@ -60,6 +63,7 @@ Expected<void> LowLatencyRun::fill_summands(uint32_t rank, const TestData& data)
     const uint32_t rows = routing_.expert_total(rank * local_experts() + local);
     for (uint32_t row = 0; row < rows; ++row) {
       const uint64_t place = local * expert_rows() + row;
+      if (!keeps_summand(s, place)) continue;
       const std::span<uint16_t> values = view_values<uint16_t>(
           cluster_, buffers_[rank].summands + place * buffers_[rank].summand_stride, s.hidden);
       if (values.size() != s.hidden) return no_view();

@@ -29,8 +29,8 @@ std::string text_of(const Parts&... parts) {
 struct Received {
   std::span<const int64_t> segments;  ///< [L][R]
   std::span<const int32_t> counts, source;
-  std::span<const uint8_t> rows;
-  std::span<const float> scales;
+  std::span<const float> scales;  ///< empty where rows are not kept
+  DeviceAddress rows = 0;
   uint64_t row_bytes = 0;
 
   static Expected<Received> of(const LowLatencyRun& run, uint32_t rank) {
@@ -42,10 +42,11 @@ struct Received {
     r.segments = view_values<int64_t>(run.cluster(), out.segments, s.experts);
     r.counts = view_values<int32_t>(run.cluster(), out.counts, run.local_experts());
     r.source = view_values<int32_t>(run.cluster(), out.source, places);
-    r.rows = view_values<uint8_t>(run.cluster(), out.rows, places * r.row_bytes);
-    r.scales = view_values<float>(run.cluster(), out.scales, places * s.scales());
+    r.rows = out.rows;
+    const uint64_t scales = keeps_received(s, rank) ? places * s.scales() : 0;
+    r.scales = view_values<float>(run.cluster(), out.scales, scales);
     if (r.segments.size() != s.experts || r.counts.empty() || r.source.size() != places ||
-        r.rows.size() != places * r.row_bytes || r.scales.size() != places * s.scales())
+        r.scales.size() != scales)
       return no_view();
     return r;
   }
@@ -110,6 +111,7 @@ class DispatchCheck {
     for (size_t i = 0; i < sorted.size(); ++i)
       if (sorted[i] != expected[i])
         return text_of("tokens in order, number ", i, ": found ", sorted[i], ", expected ", expected[i]);
+    if (!keeps_received(s_, rank_)) return {};
     for (uint32_t i = 0; i < segment.count; ++i) {
       const auto token = static_cast<uint32_t>(found[i]);
       if (std::string text = row_mismatch(local, segment.begin + i, source, token); !text.empty())
@@ -126,7 +128,9 @@ class DispatchCheck {
       expected = cast_;
     }
     const uint64_t place = local * run_.expert_rows() + row;
-    const auto found = received_.rows.subspan(place * received_.row_bytes, received_.row_bytes);
+    const auto found = view_values<const uint8_t>(
+        run_.cluster(), received_.rows + place * received_.row_bytes, received_.row_bytes);
+    if (found.size() != received_.row_bytes) return "its row cannot be viewed";
     const auto differing = std::mismatch(found.begin(), found.end(), expected.begin());
     if (differing.first != found.end())
       return text_of("byte ", differing.first - found.begin(), ": found ", unsigned{*differing.first},
@@ -180,6 +184,7 @@ Expected<std::string> check_low_latency_combine(const LowLatencyRun& run, const 
   std::vector<uint16_t> summand(s.hidden);
   std::vector<float> sum(s.hidden);
   for (uint32_t rank = 0; rank < s.ranks; ++rank) {
+    if (!keeps_received(s, rank)) continue;
     const uint64_t values = uint64_t{s.tokens} * s.hidden;
     const auto rows = view_values<const uint16_t>(run.cluster(), run.buffers(rank).combined, values);
     if (rows.size() != values) return no_view();
@@ -193,6 +198,7 @@ Expected<std::string> check_low_latency_combine(const LowLatencyRun& run, const 
         const uint64_t row = place_of(run, received[owner], local, rank, token);
         if (row == run.expert_rows())
           return text_of("rank ", owner, ", expert ", expert, ": no row of token ", token, " of rank ", rank);
+        if (!keeps_summand(s, local * run.expert_rows() + row)) continue;  // elided: reads as zeros
         data.fill_summand(owner, local, static_cast<uint32_t>(row), summand);
         const float weight = data.gate(rank, token, k);
         for (uint32_t h = 0; h < s.hidden; ++h) sum[h] = std::fma(weight, from_bf16(summand[h]), sum[h]);

@@ -15,7 +15,7 @@ namespace ptxwire::sim {
 Expected<std::string> check_low_latency_dispatch(const LowLatencyRun& run, const TestData& data);
 
 /// Row t of a rank is bf16(sum over its selections k in order of fma(weight, row sent back, sum)), the rows
-/// being those at the places that dispatch gave the token.
+/// being those at the places that dispatch gave the token; rows that are not kept count as zeros.
 Expected<std::string> check_low_latency_combine(const LowLatencyRun& run, const TestData& data);
 
 }  // namespace ptxwire::sim

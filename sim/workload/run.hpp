@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -68,6 +69,9 @@ struct ScenarioResult {
   std::vector<PairPart> parts;     ///< of a pair: the communication first
   RunReport timed;                 ///< report of the run that holds the timed call
   double wall_s = 0;               ///< host time of set-up, runs and check
+  /// Of a run that times two kernels in turn (low latency): the same run as the scenario of the other one
+  /// gives it. Null where a setting is about the scenario's own kernel alone.
+  std::shared_ptr<const ScenarioResult> other;
 };
 
 struct RunOptions {

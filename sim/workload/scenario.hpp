@@ -40,6 +40,11 @@ enum class KernelFamily : uint8_t {
 [[nodiscard]] constexpr bool is_low_latency(KernelFamily family) {
   return family == KernelFamily::low_latency_dispatch || family == KernelFamily::low_latency_combine;
 }
+/// They run in pairs.
+[[nodiscard]] constexpr KernelFamily other_of_pair(KernelFamily low_latency) {
+  return low_latency == KernelFamily::low_latency_dispatch ? KernelFamily::low_latency_combine
+                                                           : KernelFamily::low_latency_dispatch;
+}
 /// State of the kernels (kernels/README.md): a, b and c move rows through registers, d with bulk copies.
 /// Across nodes a posts through the host, b, c and d from the GPU; low latency uses NVLink from c on.
 enum class KernelRevision : uint8_t { a, b, c, d };
@@ -93,7 +98,8 @@ struct Scenario {
   bool adaptive_routing = false;
   PhaseMode phases = PhaseMode::together;
   std::string faults;  ///< "nic3=0.5; link nic0-leaf0=down; rank5=200us" (faults.hpp)
-  bool elide = false;  ///< bytes of rows are not stored, except of the ranks in `real_ranks`
+  /// Bytes of rows are not stored, except of a sample: internode_elision.cpp, low_latency_elision.cpp.
+  bool elide = false;
   RoutingPattern routing = RoutingPattern::random;
   uint64_t seed = 1;
   bool send_topk = false;  ///< expert indices and weights travel with the rows (the benchmark sends none)
