@@ -111,8 +111,7 @@ void fill_rates(ScenarioResult& result, const LowLatencyRun& job, bool dispatch,
                 double nic_bytes_per_second) {
   const Scenario& s = job.scenario();
   const models::Machine& machine = job.cluster().machine();
-  const uint64_t bytes =
-      s.kernel == KernelFamily::low_latency_dispatch ? dispatch_message_bytes(s) : combine_row_bytes(s);
+  const uint64_t bytes = dispatch ? dispatch_message_bytes(s) : combine_row_bytes(s);
   const bool nic_alone = s.revision == KernelRevision::a;
   uint64_t busiest_nvlink = 0, busiest_nic = 0;
   for (uint32_t rank = 0; rank < s.ranks; ++rank) {
