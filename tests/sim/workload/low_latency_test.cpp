@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/workload/low_latency_cast.hpp"
+#include "sim/workload/routing.hpp"
 #include "sim/workload/run.hpp"
 #include "sim/workload/test_data.hpp"
 
@@ -43,7 +44,31 @@ ScenarioResult run(const Scenario& scenario, uint32_t threads = 1) {
   return *result;
 }
 
-constexpr auto kC = KernelRevision::c;
+constexpr auto kA = KernelRevision::a, kC = KernelRevision::c;
+
+/// Valid selections of a rank for experts of other ranks, or of ranks of other nodes.
+uint64_t selections_beyond(const Routing& routing, uint32_t rank, uint32_t ranks_together) {
+  const RoutingShape& shape = routing.shape();
+  uint64_t count = 0;
+  for (const int64_t expert : routing.experts(rank))
+    count += expert >= 0 && static_cast<uint32_t>(expert) / (shape.experts / shape.ranks) / ranks_together !=
+                                rank / ranks_together;
+  return count;
+}
+/// The same, of all ranks for the experts of this one.
+uint64_t selections_from_beyond(const Routing& routing, uint32_t rank, uint32_t ranks_together) {
+  const RoutingShape& shape = routing.shape();
+  uint64_t count = 0;
+  for (uint32_t source = 0; source < shape.ranks; ++source)
+    if (source / ranks_together != rank / ranks_together)
+      for (const int64_t expert : routing.experts(source))
+        count += expert >= 0 && static_cast<uint32_t>(expert) / (shape.experts / shape.ranks) == rank;
+  return count;
+}
+Routing routing_of(const Scenario& s) {
+  return Routing(
+      {.ranks = s.ranks, .tokens = s.tokens, .topk = s.topk, .experts = s.experts, .seed = s.seed});
+}
 
 }  // namespace
 
@@ -57,15 +82,24 @@ TEST_CASE(
     uint8_t bits;
   };
   const std::vector<Row> rows = {
-      {0.0F, 0x00},          {-0.0F, 0x80},        {1.0F, 0x38},   {-1.0F, 0xb8},   {448.0F, 0x7e},
-      {449.0F, 0x7e},        {-1e9F, 0xfe},        {464.0F, 0x7e}, {1.0625F, 0x38},  // halfway from 1
-                                                                                     // to 1.125: even
-                                                                                     // mantissa 0
-      {1.1875F, 0x3a},                              // halfway from 1.125 to 1.25: even mantissa 2
-      {1.07F, 0x39},         {0.015625F, 0x08},     // smallest normal, 2^-6
-      {0.001953125F, 0x01},                         // smallest subnormal, 2^-9
-      {0.0009765625F, 0x00},                        // half of it: a tie, to zero
-      {0.001F, 0x01},        {0.0029296875F, 0x02}  // 1.5 times: a tie between 1 and 2
+      {0.0F, 0x00},
+      {-0.0F, 0x80},
+      {1.0F, 0x38},
+      {-1.0F, 0xb8},
+      {448.0F, 0x7e},
+      {449.0F, 0x7e},
+      {-1e9F, 0xfe},
+      {464.0F, 0x7e},
+      {1.0625F, 0x38},  // halfway from 1
+                        // to 1.125: even
+                        // mantissa 0
+      {1.1875F, 0x3a},  // halfway from 1.125 to 1.25: even mantissa 2
+      {1.07F, 0x39},
+      {0.015625F, 0x08},      // smallest normal, 2^-6
+      {0.001953125F, 0x01},   // smallest subnormal, 2^-9
+      {0.0009765625F, 0x00},  // half of it: a tie, to zero
+      {0.001F, 0x01},
+      {0.0029296875F, 0x02}  // 1.5 times: a tie between 1 and 2
   };
   for (const Row& row : rows) {
     INFO(row.value);
@@ -116,6 +150,60 @@ TEST_CASE("low latency: a pair is exact on 2, 3 and 8 ranks of a node", "[sim]")
   const auto ranks = GENERATE(2U, 3U, 8U);
   if (small_sizes() && ranks == 8) return;
   run(small(kC, ranks));
+}
+
+TEST_CASE("low latency: a pair through NICs is exact on one node and across nodes", "[sim]") {
+  const auto revision = GENERATE(kA, kC);
+  const auto ranks = GENERATE(2U, 8U, 16U);
+  if (small_sizes() && ranks > 2) return;
+  Scenario s = small(revision, ranks);
+  s.tokens = 10;
+  run(s);
+}
+
+TEST_CASE("low latency: queues, doorbells, lanes and routing of packets change times, not results", "[sim]") {
+  Scenario s = small(kA, 2);
+  SECTION("every message rings") { s.doorbell_batch = 1; }
+  SECTION("no message rings") { s.doorbell_batch = 1000; }
+  SECTION("one queue per peer") { s.queues = 1; }
+  SECTION("another lane, adaptive routing") {
+    s.virtual_lane = 1;
+    s.adaptive_routing = true;
+  }
+  SECTION("zero-copy") { s.zero_copy = true; }
+  SECTION("rows of BF16") { s.elements = ElementType::bf16; }
+  SECTION("apart") { s.phases = PhaseMode::apart; }
+  run(s);
+}
+
+TEST_CASE("low latency: with elided rows headers, counts and the sample are exact", "[sim]") {
+  Scenario s = small(GENERATE(kA, kC), 8);
+  s.tokens = 10;
+  s.elide = true;
+  SECTION("plain") {}
+  SECTION("zero-copy") { s.zero_copy = true; }
+  run(s);
+}
+
+// Every selection is one message there and one row back; every expert gets a flag of each rank, there and
+// back. In revision a all that is not for the own rank is a queue entry, and nothing takes NVLink.
+TEST_CASE("low latency: messages and bytes are those of the routing", "[sim]") {
+  Scenario s = small(kA, 8);
+  s.tokens = 10;
+  s.calls = 1;
+  const Routing routing = routing_of(s);
+  const uint64_t flags = s.experts - s.experts / s.ranks;
+  const ScenarioResult through_nics = run(s);
+  s.revision = kC;
+  const ScenarioResult over_nvlink = run(s);
+  for (uint32_t rank = 0; rank < s.ranks; ++rank) {
+    const uint64_t out = selections_beyond(routing, rank, 1), back = selections_from_beyond(routing, rank, 1);
+    CHECK(through_nics.timed.gpus[rank].nvlink_sent_payload_bytes == 0);
+    CHECK(through_nics.timed.gpus[rank].nic.messages == out + back + 2 * flags);
+    const uint64_t message = 16 + s.hidden + s.hidden / 128 * 4, row = 2 * s.hidden;
+    CHECK(over_nvlink.timed.gpus[rank].nvlink_sent_payload_bytes ==
+          out * message + back * row + 2 * flags * sizeof(int32_t));
+  }
 }
 
 TEST_CASE("low latency: rows of BF16, zero-copy, phases apart and a flushed L2 give exact results", "[sim]") {
