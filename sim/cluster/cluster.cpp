@@ -47,6 +47,7 @@ ClusterImplementation::ClusterImplementation(const Machine& machine, uint32_t gp
   group_.machine = &machine_;
   for (uint32_t g = 0; g < gpus; ++g) add_gpu(g);
   stream_priority_.resize(gpus);
+  host_delay_.resize(gpus);
 }
 
 void ClusterImplementation::add_gpu(uint32_t g) {
@@ -193,6 +194,11 @@ void ClusterImplementation::synchronize(StreamId stream) {
   if (!has_stream(stream))
     return refuse(fmt::format("synchronize with stream {}, which does not exist", stream));
   streams_[stream / kPerGpu]->enqueue({HostCall::Kind::synchronize, stream % kPerGpu, nullptr, 0});
+}
+
+void ClusterImplementation::delay_host(GpuId gpu, Picoseconds by) {
+  if (gpu.value >= gpu_count_) return refuse(no_gpu(gpu).message);
+  host_delay_[gpu.value] = by;
 }
 
 // ------------------------------------------------------------------------------------------------ modules

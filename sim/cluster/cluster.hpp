@@ -232,7 +232,8 @@ class Cluster {
   virtual Expected<MemoryKeys> register_memory(GpuId gpu, DeviceAddress address, uint64_t bytes,
                                                const MemoryRights& rights = {}) = 0;
   /// A reliable connection between two ends, possibly of one NIC. The completion entries are made invalid
-  /// (0xff). Errors: no network, no way between the NICs, memory that is not there, ring sizes.
+  /// (0xff). Errors: no network, no way between the NICs, memory that is not there, ring sizes. A way that a
+  /// fault of the network took away counts: its messages fail, as where a link goes down later.
   virtual Expected<QueueNumbers> connect(const QueueEnd& first, const QueueEnd& second,
                                          const QueueOptions& options = {}) = 0;
   /// A CPU thread that posts for kernels of a GPU. One per GPU. Errors: no network, memory that is not there.
@@ -255,6 +256,9 @@ class Cluster {
   /// The host of this GPU waits until the stream is idle and only then goes on enqueueing
   /// (cudaStreamSynchronize).
   virtual void synchronize(StreamId stream) = 0;
+  /// The host of this GPU starts to work through its calls only `by` after the next run began; with
+  /// models::kNever it never does, and the run ends with an error.
+  virtual void delay_host(GpuId gpu, Picoseconds by) = 0;
   /// The L2 of every GPU is emptied at the next run() start (a benchmark's flush, whose own time is not
   /// wanted).
   virtual void flush_l2() = 0;

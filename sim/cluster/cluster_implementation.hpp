@@ -73,6 +73,7 @@ class ClusterImplementation final : public Cluster {
   void wait(StreamId stream, EventId event) override;
   [[nodiscard]] Picoseconds event_time(EventId event) const override;
   void synchronize(StreamId stream) override;
+  void delay_host(GpuId gpu, Picoseconds by) override;
   void flush_l2() override { flush_ = true; }
   Expected<void> add_background(GpuId gpu, const models::TrafficLoad& load, std::string role) override;
   void isolate(const std::vector<std::string>& roles, const models::SharedResources& resources) override;
@@ -159,6 +160,7 @@ class ClusterImplementation final : public Cluster {
   std::vector<std::unique_ptr<HostProxy>> proxies_;
   std::vector<std::unique_ptr<StreamQueue>> streams_;
   std::vector<std::vector<int>> stream_priority_;
+  std::vector<Picoseconds> host_delay_;  ///< by GPU, of the next run
   std::vector<LoadedModule> modules_;
   std::deque<EnqueuedLaunch> launches_;
   std::vector<std::string> owners_{"nobody"};  ///< roles that L2 tells apart, on all GPUs alike

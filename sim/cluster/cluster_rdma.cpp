@@ -64,7 +64,8 @@ Expected<QueueNumbers> ClusterImplementation::connect(const QueueEnd& first, con
     if (const auto valid = check_queue_end(*end); !valid) return valid.error();
   const models::NicId from{first.gpu.value}, to{second.gpu.value};
   for (const auto& [a, b] : {std::pair{from, to}, std::pair{to, from}})
-    if (a != b && !network_->routes().reachable(a, b)) return network_->route(a, b).error();
+    if (a != b && network_->faults().empty() && !network_->routes().reachable(a, b))
+      return network_->route(a, b).error();
   NicDevice& one = *nics_[first.gpu.value];
   NicDevice& other = *nics_[second.gpu.value];
   const uint32_t index = one.next_queue();

@@ -33,6 +33,9 @@ std::string ClusterImplementation::waiting_report() const {
   constexpr size_t kLines = 12;
   std::string text;
   size_t shown = 0;
+  for (uint32_t g = 0; g < gpu_count_; ++g)
+    if (host_delay_[g] == models::kNever && !streams_[g]->idle())
+      text += fmt::format("\n  GPU {}: its host never starts", g);
   for (const std::unique_ptr<Device>& device : devices_) {
     for (const std::string& line : device->waiting_report(3)) {
       if (shown++ < kLines) text += "\n  " + line;
@@ -80,7 +83,7 @@ Expected<RunReport> ClusterImplementation::run(const RunLimits& limits) {
   for (uint32_t g = 0; g < gpu_count_; ++g) {
     if (flush_) systems_[g]->flush_l2();
     systems_[g]->counters().l2_peak_lines = systems_[g]->counters().l2_lines;
-    streams_[g]->start(begin);
+    if (host_delay_[g] != models::kNever) streams_[g]->start(begin + host_delay_[g]);
   }
   flush_ = false;
   start_backgrounds(begin);
@@ -88,6 +91,7 @@ Expected<RunReport> ClusterImplementation::run(const RunLimits& limits) {
     broken_ = true;
     return *std::move(error);
   }
+  std::fill(host_delay_.begin(), host_delay_.end(), Picoseconds{});
   Picoseconds end{};
   for (const EnqueuedLaunch& enqueued : launches_) end = max(end, enqueued.launch.finished);
   for (const Background& background : backgrounds_) end = max(end, background.report.finished);

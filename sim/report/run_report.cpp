@@ -151,6 +151,8 @@ std::string run_text(const Outcome& outcome) {
   text.erase(text.find_last_not_of(' ') + 1);
   text = wrapped(text, 2);
   text += named_line("result", result_words(outcome));
+  for (const std::string& fault : outcome.faults)
+    text += named_line(&fault == &outcome.faults.front() ? "faults" : "", fault);
   if (!outcome.parts.empty())
     text += named_line("time",
                        fixed(outcome.time_us, 1) + " us, the compute kernel beside the other (simulated)");

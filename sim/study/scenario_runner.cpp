@@ -81,6 +81,7 @@ Outcome outcome_of(const Job& job, const Scenario& scenario, const ScenarioResul
           .sampled = result.sampled,
           .parts = result.parts,
           .memory = memory_of(result.timed),
+          .faults = result.faults,
           .rdma_errors = result.timed.rdma_errors,
           .bottleneck = find_bottleneck(result.timed, roles),
           .wall_s = result.wall_s,

@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "sim/workload/faults.hpp"
 #include "sim/workload/internode.hpp"
 #include "sim/workload/kernel_arguments.hpp"
 #include "sim/workload/run_parts.hpp"
@@ -81,7 +82,7 @@ Expected<ScenarioPrograms> scenario_programs(const Scenario& s) {
     if (const auto r = resolve(programs.layout_path, {}, "kernels/layout.ptx"); !r) return r.error();
     programs.layout_entry = "layout_" + std::string(layout_revision(s));
   }
-  if (s.flush_l2) {
+  if (times_last_call_alone(s)) {
     if (const auto r = resolve(programs.delay_path, {}, "kernels/micro/delay.ptx"); !r) return r.error();
     programs.delay_entry = "delay";
   }

@@ -3,10 +3,12 @@
 #include <algorithm>
 
 #include "models/fabric/network_topology.hpp"
+#include "sim/workload/faults.hpp"
 #include "sim/workload/internode.hpp"
 #include "sim/workload/internode_expectation.hpp"
 #include "sim/workload/intranode_run.hpp"
 #include "sim/workload/network.hpp"
+#include "sim/workload/routing_file.hpp"
 #include "sim/workload/run_parts.hpp"
 #include "sim/workload/timed_calls.hpp"
 
@@ -14,15 +16,17 @@ namespace ptxwire::sim {
 
 namespace {
 
-/// Rows that the busiest GPU puts on a kind of link or gets from it, whichever is more.
-struct BusiestRows {
+/// Rows that a GPU puts on a kind of link, or gets from it.
+struct LinkRows {
   uint64_t nic = 0, nvlink = 0;
 };
 
+/// The least time for one byte of each row, in seconds: that of the busiest GPU, kind of link and direction.
 /// Dispatch and combine take the same ways, in opposite directions.
-BusiestRows busiest_gpu(const Routing& routing) {
+double least_seconds_per_byte(const Routing& routing, const models::NetworkTopology& network,
+                              double nvlink_rate) {
   const uint32_t ranks = routing.shape().ranks, nodes = ranks / kGpusPerNode;
-  std::vector<BusiestRows> out(ranks), in(ranks);
+  std::vector<LinkRows> out(ranks), in(ranks);
   for (uint32_t source = 0; source < ranks; ++source)
     for (uint32_t token = 0; token < routing.shape().tokens; ++token)
       for (uint32_t m = 0; m < nodes; ++m) {
@@ -40,10 +44,11 @@ BusiestRows busiest_gpu(const Routing& routing) {
           ++in[destination].nvlink;
         }
       }
-  BusiestRows busiest;
+  double busiest = 0;
   for (uint32_t rank = 0; rank < ranks; ++rank) {
-    busiest.nic = std::max({busiest.nic, out[rank].nic, in[rank].nic});
-    busiest.nvlink = std::max({busiest.nvlink, out[rank].nvlink, in[rank].nvlink});
+    const auto nic = static_cast<double>(std::max(out[rank].nic, in[rank].nic));
+    const auto nvlink = static_cast<double>(std::max(out[rank].nvlink, in[rank].nvlink));
+    busiest = std::max({busiest, nic / nic_bytes_per_second(network, rank), nvlink / nvlink_rate});
   }
   return busiest;
 }
@@ -61,12 +66,9 @@ void fill_internode_rates(ScenarioResult& result, const Scenario& s, const Routi
   result.wire_gb_per_s = gb_per_s(result.wire_bytes);
   result.nvlink_logical_gb_per_s = gb_per_s(routing.received(0) * s.row_bytes());
 
-  const BusiestRows busiest = busiest_gpu(routing);
-  const double nic_rate = network.links()[network.nic_link(models::NicId{0})].bytes_per_second;
   const double nvlink_rate = machine.nvlink.links_per_gpu * machine.nvlink.link_bytes_per_second;
-  result.bound_us = std::max(static_cast<double>(busiest.nic) / nic_rate,
-                             static_cast<double>(busiest.nvlink) / nvlink_rate) *
-                    static_cast<double>(s.row_bytes()) * 1e6;
+  result.bound_us =
+      least_seconds_per_byte(routing, network, nvlink_rate) * static_cast<double>(s.row_bytes()) * 1e6;
   result.bound_share = result.time_us > 0 ? result.bound_us / result.time_us : 0;
 }
 
@@ -99,21 +101,23 @@ Expected<ScenarioResult> run_internode(const Scenario& scenario, const models::M
   if (!network) return network.error();
   auto cluster = Cluster::create(machine, scenario.ranks, &*network);
   if (!cluster) return cluster.error();
-  const Routing routing(routing_shape(scenario));
+  const auto routing = scenario_routing(scenario, routing_shape(scenario));
+  if (!routing) return routing.error();
   const TestData data(scenario.seed);
-  auto host = InternodeCluster::create(**cluster, scenario, routing, data);
+  auto host = InternodeCluster::create(**cluster, scenario, *routing, data);
   if (!host) return host.error();
   auto timed = run_calls(**host, options);
   if (!timed) return timed.error();
 
   ScenarioResult result;
   fill_times(result, **host, std::move(*timed));
+  result.faults = fault_words(scenario, &*network);
   if (scenario.ptx.empty())  // kernels/src: what the even and the odd CTA of a channel do
     result.cta_roles = is_dispatch(scenario)
                            ? std::array<std::string, 2>{"forwarders", "RDMA senders and NVLink receivers"}
                            : std::array<std::string, 2>{"NVLink senders and forwarders", "RDMA receivers"};
   if (scenario.ptx.empty()) result.warp_roles = internode_warp_roles(scenario);
-  fill_internode_rates(result, scenario, routing, machine, *network);
+  fill_internode_rates(result, scenario, *routing, machine, *network);
   if (options.check_results) {
     auto mismatch = is_dispatch(scenario) ? check_internode_dispatch(**host, data)
                                           : check_internode_combine(**host, data);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <string>
 
+#include "sim/workload/faults.hpp"
 #include "sim/workload/internode.hpp"
 
 namespace ptxwire::sim {
@@ -92,6 +93,7 @@ Expected<void> validate_internode(const Scenario& s) {
         s, "'virtual_lane' is " + number(s.virtual_lane) + ", expected 0 to " + number(kMaxVirtualLanes - 1));
   if (!is_dispatch(s) && s.notify == NotifyMode::full)
     return refuse(s, "'notify' is full, but combine takes the counts of a dispatch");
+  if (const auto valid = validate_faults(s, true); !valid) return valid.error();
   if (const auto valid = validate_rdma_ring(s); !valid) return valid.error();
   return validate_nvlink_ring(s);
 }

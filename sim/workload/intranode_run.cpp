@@ -5,6 +5,7 @@
 #include "sim/workload/expectation.hpp"
 #include "sim/workload/internode_handle.hpp"
 #include "sim/workload/intranode.hpp"
+#include "sim/workload/routing_file.hpp"
 #include "sim/workload/run_parts.hpp"
 #include "sim/workload/timed_calls.hpp"
 
@@ -17,6 +18,7 @@ RoutingShape routing_shape(const Scenario& s) {
           .experts = s.experts,
           .nodes = is_internode(s.kernel) ? s.ranks / kGpusPerNode : 1,
           .pattern = s.routing,
+          .zipf_exponent = s.zipf_exponent,
           .seed = s.seed};
 }
 
@@ -56,9 +58,10 @@ Expected<ScenarioResult> run_intranode(const Scenario& scenario, const models::M
   if (const auto fits = check_fits_gpu(scenario, machine, bytes, what); !fits) return fits.error();
   auto cluster = Cluster::create(machine, scenario.ranks);
   if (!cluster) return cluster.error();
-  const Routing routing(routing_shape(scenario));
+  const auto routing = scenario_routing(scenario, routing_shape(scenario));
+  if (!routing) return routing.error();
   const TestData data(scenario.seed);
-  auto node = IntranodeNode::create(**cluster, scenario, routing, data);
+  auto node = IntranodeNode::create(**cluster, scenario, *routing, data);
   if (!node) return node.error();
   auto timed = run_calls(**node, options);
   if (!timed) return timed.error();
@@ -68,7 +71,7 @@ Expected<ScenarioResult> run_intranode(const Scenario& scenario, const models::M
   if (scenario.ptx.empty())
     result.cta_roles = {"senders", "receivers"};  // kernels/src: the even CTA of a channel sends
   const models::NvlinkParameters& nvlink = machine.nvlink;
-  fill_rates(result, scenario, routing, nvlink.links_per_gpu * nvlink.link_bytes_per_second);
+  fill_rates(result, scenario, *routing, nvlink.links_per_gpu * nvlink.link_bytes_per_second);
   if (options.check_results) {
     auto mismatch = is_dispatch(scenario) ? check_dispatch(**node, data) : check_combine(**node, data);
     if (!mismatch) return mismatch.error();

@@ -78,6 +78,7 @@ RoutingShape low_latency_routing(const Scenario& s) {
           .topk = s.topk,
           .experts = s.experts,
           .pattern = s.routing,
+          .zipf_exponent = s.zipf_exponent,
           .seed = s.seed,
           .void_selections = s.void_selections};
 }

@@ -5,9 +5,11 @@
 #include <optional>
 
 #include "models/fabric/network_topology.hpp"
+#include "sim/workload/faults.hpp"
 #include "sim/workload/low_latency.hpp"
 #include "sim/workload/low_latency_expectation.hpp"
 #include "sim/workload/network.hpp"
+#include "sim/workload/routing_file.hpp"
 #include "sim/workload/run_parts.hpp"
 
 namespace ptxwire::sim {
@@ -35,13 +37,17 @@ Expected<TimedPairs> run_pairs(LowLatencyRun& job, const RunOptions& options) {
     timed.events += timed.report.events;
     return {};
   };
+  const bool alone = times_last_call_alone(s);
   if (const auto delayed = job.enqueue_delay(s.calls); !delayed) return delayed.error();
   for (uint32_t call = 0; call < s.calls; ++call) {
-    if (s.flush_l2 && call + 1 == s.calls && call > 0) {
-      if (const auto done = run(by_itself); !done) return done.error();
-      timed.pairs.clear();
-      job.cluster().flush_l2();
-      if (const auto delayed = job.enqueue_delay(1); !delayed) return delayed.error();
+    if (alone && call + 1 == s.calls) {
+      if (call > 0) {
+        if (const auto done = run(by_itself); !done) return done.error();
+        timed.pairs.clear();
+        if (s.flush_l2) job.cluster().flush_l2();
+        if (const auto delayed = job.enqueue_delay(1); !delayed) return delayed.error();
+      }
+      if (const auto late = delay_late_ranks(s, job.cluster()); !late) return late.error();
     }
     auto enqueued = job.enqueue_pair();
     if (!enqueued) return enqueued.error();
@@ -108,16 +114,20 @@ Traffic selections(const Scenario& s, const Routing& routing, uint32_t rank) {
 
 /// Published bandwidths count selections of a rank times message (dispatch) or row (combine).
 void fill_rates(ScenarioResult& result, const LowLatencyRun& job, bool dispatch,
-                double nic_bytes_per_second) {
+                const models::NetworkTopology* network) {
   const Scenario& s = job.scenario();
   const models::Machine& machine = job.cluster().machine();
   const uint64_t bytes = dispatch ? dispatch_message_bytes(s) : combine_row_bytes(s);
   const bool nic_alone = s.revision == KernelRevision::a;
-  uint64_t busiest_nvlink = 0, busiest_nic = 0;
+  const double nvlink = machine.nvlink.links_per_gpu * machine.nvlink.link_bytes_per_second;
+  double seconds_per_byte = 0;
   for (uint32_t rank = 0; rank < s.ranks; ++rank) {
     const Traffic sent = selections(s, job.routing(), rank);
-    busiest_nvlink = std::max(busiest_nvlink, nic_alone ? 0 : sent.node);
-    busiest_nic = std::max(busiest_nic, sent.others + (nic_alone ? sent.node : 0));
+    const uint64_t by_nic = sent.others + (nic_alone ? sent.node : 0), by_nvlink = nic_alone ? 0 : sent.node;
+    seconds_per_byte = std::max(seconds_per_byte, static_cast<double>(by_nvlink) / nvlink);
+    if (network != nullptr)
+      seconds_per_byte =
+          std::max(seconds_per_byte, static_cast<double>(by_nic) / nic_bytes_per_second(*network, rank));
     if (rank != 0) continue;
     result.logical_bytes = (sent.own + sent.node + sent.others) * bytes;
     result.wire_bytes = (sent.node + sent.others) * bytes;
@@ -127,11 +137,7 @@ void fill_rates(ScenarioResult& result, const LowLatencyRun& job, bool dispatch,
   };
   result.logical_gb_per_s = gb_per_s(result.logical_bytes);
   result.wire_gb_per_s = gb_per_s(result.wire_bytes);
-  const double nvlink = machine.nvlink.links_per_gpu * machine.nvlink.link_bytes_per_second;
-  result.bound_us = static_cast<double>(busiest_nvlink * bytes) / nvlink * 1e6;
-  if (nic_bytes_per_second > 0)
-    result.bound_us =
-        std::max(result.bound_us, static_cast<double>(busiest_nic * bytes) / nic_bytes_per_second * 1e6);
+  result.bound_us = seconds_per_byte * static_cast<double>(bytes) * 1e6;
   result.bound_share = result.time_us > 0 ? result.bound_us / result.time_us : 0;
 }
 
@@ -172,9 +178,10 @@ Expected<ScenarioResult> run_low_latency(const Scenario& scenario, const models:
   }
   auto cluster = Cluster::create(machine, scenario.ranks, network ? &*network : nullptr);
   if (!cluster) return cluster.error();
-  const Routing routing(low_latency_routing(scenario));
+  const auto routing = scenario_routing(scenario, low_latency_routing(scenario));
+  if (!routing) return routing.error();
   const TestData data(scenario.seed);
-  auto job = LowLatencyRun::create(**cluster, scenario, routing, data);
+  auto job = LowLatencyRun::create(**cluster, scenario, *routing, data);
   if (!job) return job.error();
   auto timed = run_pairs(**job, options);
   if (!timed) return timed.error();
@@ -188,8 +195,8 @@ Expected<ScenarioResult> run_low_latency(const Scenario& scenario, const models:
   const auto result_of = [&](bool dispatch) {
     ScenarioResult result;
     fill_times(result, **job, *timed, dispatch);
-    fill_rates(result, **job, dispatch,
-               network ? network->links()[network->nic_link(models::NicId{0})].bytes_per_second : 0);
+    result.faults = fault_words(scenario, network ? &*network : nullptr);
+    fill_rates(result, **job, dispatch, network ? &*network : nullptr);
     if (options.check_results) judge(result, mismatch);
     return result;
   };

@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <bit>
 
+#include "sim/workload/faults.hpp"
 #include "sim/workload/low_latency.hpp"
 #include "sim/workload/low_latency_cast.hpp"
+#include "sim/workload/routing_file.hpp"
 
 namespace ptxwire::sim {
 
@@ -35,6 +37,7 @@ Expected<void> validate_routing(const Scenario& s) {
   if (s.topk == 0 || s.topk > std::min(kMostSelections, s.experts))
     return refuse(
         s, "'topk' is " + number(s.topk) + ", expected 1 to " + number(std::min(kMostSelections, s.experts)));
+  if (const auto valid = validate_routing_keys(s); !valid) return valid;
   if (s.routing == RoutingPattern::all_to_one && s.topk > s.experts / s.ranks)
     return refuse(s, "'routing' all_to_one needs topk <= experts / ranks");
   if (s.routing == RoutingPattern::none_to_last && s.topk > s.experts - s.experts / s.ranks)
@@ -74,6 +77,7 @@ Expected<void> validate_low_latency(const Scenario& s) {
     return refuse(s, "'calls' is " + number(s.calls) + ", expected 1 to " + number(kMostCalls));
   if (const auto valid = validate_routing(s); !valid) return valid;
   if (const auto valid = validate_queues(s); !valid) return valid;
+  if (const auto valid = validate_faults(s, low_latency_uses_network(s)); !valid) return valid;
   if (s.hidden == 0 || s.hidden % kHiddenGranule != 0 || s.hidden > kMostHidden)
     return refuse(s, "'hidden' is " + number(s.hidden) + ", expected a multiple of " +
                          number(kHiddenGranule) + " of at most " + number(kMostHidden));

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "sim/workload/faults.hpp"
 #include "support/data_path.hpp"
 #include "support/nearest.hpp"
 
@@ -58,7 +59,14 @@ Expected<std::string> network_path(const Scenario& s) {
 Expected<models::NetworkTopology> scenario_network(const Scenario& s) {
   const auto path = network_path(s);
   if (!path) return path.error();
-  return models::NetworkTopology::load(*path);
+  auto network = models::NetworkTopology::load(*path);
+  if (!network) return network;
+  if (const auto done = apply_link_faults(s, *network); !done) return done.error();
+  return network;
+}
+
+double nic_bytes_per_second(const models::NetworkTopology& network, uint32_t rank) {
+  return network.links()[network.nic_link(models::NicId{rank})].bytes_per_second;
 }
 
 }  // namespace ptxwire::sim

@@ -1,7 +1,10 @@
 #include "sim/workload/routing.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "sim/workload/random.hpp"
 
@@ -10,16 +13,25 @@ namespace ptxwire::sim {
 namespace {
 
 constexpr uint32_t kMaxNodesPerToken = 4;
+/// Stream of the order of popularity; ranks have the streams from 0 on.
+constexpr uint64_t kPopularityStream = UINT32_MAX;
 
 /// The experts of one token: scores, masks, and the order of the best K.
 class ExpertDraw {
  public:
   explicit ExpertDraw(const RoutingShape& shape)
-      : shape_(shape), scores_(shape.experts), order_(shape.experts) {}
+      : shape_(shape), scores_(shape.experts), order_(shape.experts) {
+    if (shape.pattern == RoutingPattern::hot) hot_expert_ = expert_popularity(shape).front();
+    if (shape.pattern != RoutingPattern::zipf) return;
+    weights_.resize(shape.experts);
+    double place = 0;
+    for (const uint32_t expert : expert_popularity(shape))
+      weights_[expert] = std::pow(++place, -shape.zipf_exponent);
+  }
 
   /// Appends the K best experts; fewer than K eligible ones are filled up with -1.
   void append(RandomStream& random, std::vector<int64_t>& out) {
-    for (uint64_t& score : scores_) score = random.next() | 1;  // 0 is "masked"
+    draw(random);
     mask();
     std::iota(order_.begin(), order_.end(), 0);
     const auto better = [&](uint32_t a, uint32_t b) {
@@ -34,6 +46,23 @@ class ExpertDraw {
   }
 
  private:
+  void draw(RandomStream& random) {
+    if (shape_.pattern == RoutingPattern::zipf) {
+      for (uint32_t expert = 0; expert < shape_.experts; ++expert)
+        scores_[expert] = weighted_score(random, weights_[expert]);
+      return;
+    }
+    for (uint64_t& score : scores_) score = random.next() | 1;  // 0 is "masked"
+    if (shape_.pattern == RoutingPattern::hot) scores_[hot_expert_] = UINT64_MAX;
+  }
+
+  /// Bits of positive floating-point numbers have the order of the numbers.
+  static uint64_t weighted_score(RandomStream& random, double weight) {
+    constexpr unsigned kDroppedBits = 12;  // so that the number below is exact: never 0 or 1
+    const double uniform = (static_cast<double>(random.next() >> kDroppedBits) + 0.5) * 0x1p-52;
+    return std::bit_cast<uint64_t>(weight / -std::log(uniform));
+  }
+
   void mask() {
     const uint32_t local = shape_.experts / shape_.ranks;
     if (shape_.pattern == RoutingPattern::all_to_one)
@@ -61,6 +90,8 @@ class ExpertDraw {
   const RoutingShape& shape_;
   std::vector<uint64_t> scores_;
   std::vector<uint32_t> order_;
+  std::vector<double> weights_;  ///< of RoutingPattern::zipf
+  uint32_t hot_expert_ = 0;      ///< of RoutingPattern::hot
 };
 
 void void_selections(RandomStream& random, uint32_t topk, std::vector<int64_t>& experts) {
@@ -95,6 +126,15 @@ Routing::Routing(const RoutingShape& shape)
   }
 }
 
+Routing::Routing(const RoutingShape& shape, std::vector<std::vector<int64_t>> experts)
+    : shape_(shape),
+      experts_(std::move(experts)),
+      membership_(shape.ranks),
+      counts_(shape.ranks * shape.ranks),
+      expert_totals_(shape.experts) {
+  for (uint32_t rank = 0; rank < shape.ranks; ++rank) count(rank);
+}
+
 /// What follows from a rank's selections.
 void Routing::count(uint32_t rank) {
   const uint32_t local = shape_.experts / shape_.ranks;
@@ -121,6 +161,15 @@ std::vector<int32_t> Routing::expert_counts(uint32_t rank) const {
   for (const int64_t expert : experts_[rank])
     if (expert >= 0) ++counts[static_cast<size_t>(expert)];
   return counts;
+}
+
+std::vector<uint32_t> expert_popularity(const RoutingShape& shape) {
+  std::vector<uint32_t> order(shape.experts);
+  std::iota(order.begin(), order.end(), 0);
+  RandomStream random(shape.seed, kPopularityStream);
+  for (uint32_t left = shape.experts; left > 1; --left)  // Fisher and Yates
+    std::swap(order[left - 1], order[random.below(left)]);
+  return order;
 }
 
 double expected_distinct_ranks(uint32_t ranks, uint32_t experts, uint32_t topk) {

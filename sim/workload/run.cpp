@@ -141,6 +141,7 @@ Expected<std::vector<std::string>> scenario_inputs(const Scenario& scenario) {
     }
     return paths;
   }
+  add(scenario.routing_file);
   if (is_internode(scenario.kernel) || low_latency_uses_network(scenario)) {
     const auto network = network_path(scenario);
     if (!network) return network.error();

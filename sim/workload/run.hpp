@@ -65,10 +65,11 @@ struct ScenarioResult {
   std::vector<WarpsOfRole> warp_roles;  ///< finer, where known
   std::vector<Figure>
       figures;  ///< of a microbenchmark, the one it is about first; bandwidths and bound are 0
-  std::optional<Sampled> sampled;  ///< time_us is extrapolated
-  std::vector<PairPart> parts;     ///< of a pair: the communication first
-  RunReport timed;                 ///< report of the run that holds the timed call
-  double wall_s = 0;               ///< host time of set-up, runs and check
+  std::optional<Sampled> sampled;   ///< time_us is extrapolated
+  std::vector<std::string> faults;  ///< what the scenario made slow, late or unusable, in words (faults.hpp)
+  std::vector<PairPart> parts;      ///< of a pair: the communication first
+  RunReport timed;                  ///< report of the run that holds the timed call
+  double wall_s = 0;                ///< host time of set-up, runs and check
   /// Of a run that times two kernels in turn (low latency): the same run as the scenario of the other one
   /// gives it. Null where a setting is about the scenario's own kernel alone.
   std::shared_ptr<const ScenarioResult> other;

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "sim/workload/intranode_run.hpp"
-#include "sim/workload/routing.hpp"
+#include "sim/workload/routing_file.hpp"
 #include "support/stopwatch.hpp"
 
 namespace ptxwire::sim {
@@ -166,8 +166,12 @@ Expected<ScenarioResult> run_sampled(const Scenario& scenario, const RunOptions&
   const Scenario few = with(kFewestTokens, scenario.calls), few_once = with(kFewestTokens, 1),
                  fewer = with(scenario.tokens / shortening(scenario.calls), 1),
                  full = with(scenario.tokens, 1);
-  const Routing routing(routing_shape(full));
-  const uint64_t bytes = payload_bytes(full, routing);
+  const auto routing = scenario_routing(full, routing_shape(full)),
+             shorter_routing = scenario_routing(fewer, routing_shape(fewer)),
+             tiny_routing = scenario_routing(few, routing_shape(few));
+  for (const auto* drawn : {&routing, &shorter_routing, &tiny_routing})
+    if (!*drawn) return drawn->error();
+  const uint64_t bytes = payload_bytes(full, *routing);
   if (bytes == 0)
     return Error{.message = "this routing sends nothing over NVLink: nothing to sample",
                  .path = scenario.path};
@@ -185,10 +189,9 @@ Expected<ScenarioResult> run_sampled(const Scenario& scenario, const RunOptions&
     instructions += once->warp_instructions;
     events += once->events;
   }
-  const Routing shorter_routing(routing_shape(fewer));
-  tiny.bytes = static_cast<double>(payload_bytes(few, Routing(routing_shape(few))));
-  shorter.bytes = static_cast<double>(payload_bytes(fewer, shorter_routing));
-  SteadyRate rate(bytes, settled_share(full, routing));
+  tiny.bytes = static_cast<double>(payload_bytes(few, *tiny_routing));
+  shorter.bytes = static_cast<double>(payload_bytes(fewer, *shorter_routing));
+  SteadyRate rate(bytes, settled_share(full, *routing));
   bool enough = false;
   RunOptions watched = options;
   watched.check_results = false;
@@ -210,8 +213,8 @@ Expected<ScenarioResult> run_sampled(const Scenario& scenario, const RunOptions&
                             .executed_share = rate.share(),
                             .steady = rate.steady()};
   const double links =
-      static_cast<double>(busiest_rows(shorter_routing) * fewer.row_bytes()) / result->bound_us * 1e6;
-  fill_rates(*result, full, routing, links);
+      static_cast<double>(busiest_rows(*shorter_routing) * fewer.row_bytes()) / result->bound_us * 1e6;
+  fill_rates(*result, full, *routing, links);
   result->warp_instructions = instructions;
   result->events = events;
   if (steady->result == ResultState::wrong) {

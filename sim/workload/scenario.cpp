@@ -9,6 +9,7 @@
 #include "sim/workload/internode.hpp"
 #include "sim/workload/low_latency.hpp"
 #include "sim/workload/ring_broadcast.hpp"
+#include "sim/workload/routing_file.hpp"
 #include "sim/workload/scenario_keys.hpp"
 #include "support/data_path.hpp"
 #include "support/nearest.hpp"
@@ -185,6 +186,7 @@ Expected<void> validate_experts(const Scenario& s) {
   if (s.topk == 0 || s.topk > kMaxTopk || s.topk > s.experts)
     return refuse(s,
                   "'topk' is " + number(s.topk) + ", expected 1 to " + number(std::min(kMaxTopk, s.experts)));
+  if (const auto valid = validate_routing_keys(s); !valid) return valid;
   if (s.routing == RoutingPattern::all_to_one && s.topk > s.experts / s.ranks)
     return refuse(s, "'routing' all_to_one needs topk <= experts / ranks");
   if (s.calls == 0 || s.calls > kMaxCalls)

@@ -52,7 +52,7 @@ enum class KernelRevision : uint8_t { a, b, c, d };
 enum class PayloadHints : uint8_t { standard, no_prefetch, plain, safe };
 enum class ElementType : uint8_t { fp8, bf16 };
 /// Who gets the tokens (routing.hpp).
-enum class RoutingPattern : uint8_t { random, all_to_one, none_to_last, masked };
+enum class RoutingPattern : uint8_t { random, all_to_one, none_to_last, masked, zipf, hot, file };
 /// cached: the counts of the routing are known, as in the benchmark; full: the first call counts and
 /// exchanges them on the GPUs.
 enum class NotifyMode : uint8_t { cached, full };
@@ -101,6 +101,8 @@ struct Scenario {
   /// Bytes of rows are not stored, except of a sample: internode_elision.cpp, low_latency_elision.cpp.
   bool elide = false;
   RoutingPattern routing = RoutingPattern::random;
+  double zipf_exponent = 1.0;  ///< routing zipf: expert k in the order of popularity has weight (k + 1)^-s
+  std::string routing_file;    ///< routing file: who gets which token (routing_file.hpp)
   uint64_t seed = 1;
   bool send_topk = false;  ///< expert indices and weights travel with the rows (the benchmark sends none)
   NotifyMode notify = NotifyMode::cached;

@@ -1,6 +1,7 @@
 #include "sim/workload/scenario_keys.hpp"
 
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <concepts>
 #include <limits>
@@ -70,6 +71,20 @@ Expected<void> parse_value(const ScenarioKey& key, const ScenarioValue& value, b
 }
 std::string write_value(bool value) { return value ? "true" : "false"; }
 
+Expected<void> parse_value(const ScenarioKey& key, const ScenarioValue& value, double& out) {
+  const auto quantity = models::split_quantity(value.text);
+  if (value.kind == Kind::boolean || !quantity || !quantity->unit.empty())
+    return wrong_value(key, value, "a number without a unit");
+  out = quantity->value;
+  return {};
+}
+std::string write_value(double value) {
+  constexpr size_t kMostCharacters = 32;
+  std::array<char, kMostCharacters> text{};  // the shortest that reads back as the same number
+  const auto written = std::to_chars(text.data(), text.data() + text.size(), value);
+  return {text.data(), written.ptr};
+}
+
 Expected<void> parse_value(const ScenarioKey& key, const ScenarioValue& value, std::string& out) {
   if (value.kind != Kind::quoted && value.kind != Kind::text)
     return wrong_value(key, value, "text in quotes");
@@ -106,8 +121,8 @@ struct Names<ElementType> {
 };
 template <>
 struct Names<RoutingPattern> {
-  static constexpr std::array<std::string_view, 4> kWords = {"random", "all_to_one", "none_to_last",
-                                                             "masked"};
+  static constexpr std::array<std::string_view, 7> kWords = {"random", "all_to_one", "none_to_last", "masked",
+                                                             "zipf",   "hot",        "file"};
 };
 template <>
 struct Names<NotifyMode> {
@@ -210,8 +225,12 @@ constexpr std::array kTable = {
     key<&Scenario::faults>("faults", "", "links, NICs and ranks that are slow, late or down", kAcrossNodes),
     key<&Scenario::elide>("elide", "", "whether the bytes of rows are not stored, except of a sample",
                           kAcrossNodes),
-    key<&Scenario::routing>("routing", "random, all_to_one, none_to_last, masked", "who gets the tokens",
-                            kExpert),
+    key<&Scenario::routing>("routing", "random, all_to_one, none_to_last, masked, zipf, hot, file",
+                            "who gets the tokens", kExpert),
+    key<&Scenario::zipf_exponent>("zipf_exponent", "", "of the experts' popularity in the routing zipf",
+                                  kExpert),
+    key<&Scenario::routing_file>("routing_file", "", "CSV of each token's experts, for the routing file",
+                                 kExpert),
     key<&Scenario::seed>("seed", "", "of the routing and the data", kSingle),
     key<&Scenario::send_topk>("send_topk", "", "whether expert indices and weights travel with the rows",
                               kIntranode | kInternode),

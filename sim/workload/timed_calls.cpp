@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "sim/workload/faults.hpp"
 #include "sim/workload/run_parts.hpp"
 
 namespace ptxwire::sim {
@@ -19,12 +20,14 @@ Expected<TimedCalls> run_calls(ExpertCalls& host, const RunOptions& options) {
     timed.events += timed.report.events;
     return {};
   };
+  const bool alone = times_last_call_alone(s);
   for (uint32_t call = 0; call < s.calls; ++call) {
-    if (s.flush_l2 && call + 1 == s.calls) {
+    if (alone && call + 1 == s.calls) {
       if (call > 0)
         if (const auto done = run(by_itself); !done) return done.error();
       timed.calls = 0;
-      host.cluster().flush_l2();
+      if (s.flush_l2) host.cluster().flush_l2();
+      if (const auto late = delay_late_ranks(s, host.cluster()); !late) return late.error();
       if (const auto delayed = host.enqueue_delay(); !delayed) return delayed.error();
     }
     auto enqueued = host.enqueue_call(call);
