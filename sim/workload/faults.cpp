@@ -140,6 +140,32 @@ Expected<void> delay_late_ranks(const Scenario& s, Cluster& cluster) {
   return {};
 }
 
+namespace {
+
+/// Whether a fault leaves no way between the NICs of two ranks.
+bool cuts_ranks_off(const Scenario& s, const models::NetworkTopology& network) {
+  if (network.faults().empty()) return false;
+  for (uint32_t a = 0; a < s.ranks; ++a)
+    for (uint32_t b = 0; b < s.ranks; ++b)
+      if (a != b && !network.routes().reachable(models::NicId{a}, models::NicId{b})) return true;
+  return false;
+}
+
+}  // namespace
+
+Picoseconds time_budget(const Scenario& s, const models::NetworkTopology* network, Picoseconds asked) {
+  constexpr double kCallUs = 10000;  // more than a call of the largest sizes takes
+  const auto faults = parse_faults(s);
+  if (!faults) return asked;
+  bool lost = network != nullptr && cuts_ranks_off(s, *network);
+  Picoseconds latest{};
+  for (const LateRank& late : faults->ranks) {
+    lost = lost || !late.by;
+    latest = max(latest, late.by.value_or(Picoseconds{}));
+  }
+  return lost ? min(asked, latest + models::microseconds(kCallUs * s.calls)) : asked;
+}
+
 std::vector<std::string> fault_words(const Scenario& s, const models::NetworkTopology* network) {
   std::vector<std::string> words;
   if (network != nullptr) words = network->faults();

@@ -50,6 +50,11 @@ bool times_last_call_alone(const Scenario& scenario);
 /// Of the next run of the cluster.
 Expected<void> delay_late_ranks(const Scenario& scenario, Cluster& cluster);
 
+/// Simulated time that a run may take: `asked`, or less where a peer is lost: a rank never starts, or a fault
+/// leaves no way between two NICs. Who waits for it waits for ever, and loops that wait are executed.
+models::Picoseconds time_budget(const Scenario& scenario, const models::NetworkTopology* network,
+                                models::Picoseconds asked);
+
 /// What was done, in words for reports: "nic3 at 50 %", "rank 5 starts 200 us late". `network` may be null.
 std::vector<std::string> fault_words(const Scenario& scenario, const models::NetworkTopology* network);
 

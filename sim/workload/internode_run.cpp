@@ -106,7 +106,9 @@ Expected<ScenarioResult> run_internode(const Scenario& scenario, const models::M
   const TestData data(scenario.seed);
   auto host = InternodeCluster::create(**cluster, scenario, *routing, data);
   if (!host) return host.error();
-  auto timed = run_calls(**host, options);
+  RunOptions limited = options;
+  limited.max_time = time_budget(scenario, &*network, options.max_time);
+  auto timed = run_calls(**host, limited);
   if (!timed) return timed.error();
 
   ScenarioResult result;

@@ -183,7 +183,9 @@ Expected<ScenarioResult> run_low_latency(const Scenario& scenario, const models:
   const TestData data(scenario.seed);
   auto job = LowLatencyRun::create(**cluster, scenario, *routing, data);
   if (!job) return job.error();
-  auto timed = run_pairs(**job, options);
+  RunOptions limited = options;
+  limited.max_time = time_budget(scenario, network ? &*network : nullptr, options.max_time);
+  auto timed = run_pairs(**job, limited);
   if (!timed) return timed.error();
 
   std::string mismatch;
