@@ -328,8 +328,7 @@ Expected<void> check_background(const Scenario& whole, const models::Machine& ma
                                 const RunOptions& options) {
   const auto& load = whole.co_run.background;
   if (!load) return {};
-  if (const auto fits =
-          check_fits_gpu(whole, machine, load->footprint_bytes, "footprint of the background load");
+  if (auto fits = check_fits_gpu(whole, machine, load->footprint_bytes, "footprint of the background load");
       !fits)
     return fits;
   const double most_us = options.max_time.us();
