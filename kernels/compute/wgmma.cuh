@@ -18,8 +18,9 @@ __device__ __forceinline__ void prefetch_tensor_map(const TensorMap* map) {
 __device__ __forceinline__ void tensor_load(uint32_t shared, const TensorMap* map, int x, int y,
                                             uint32_t mbarrier) {
   asm volatile(
-      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];"
-      ::"r"(shared), "l"(map), "r"(x), "r"(y), "r"(mbarrier)
+      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], "
+      "[%4];" ::"r"(shared),
+      "l"(map), "r"(x), "r"(y), "r"(mbarrier)
       : "memory");
 }
 /// To the same place of every CTA of the cluster in `mask`, each told through its own mbarrier.
@@ -32,8 +33,8 @@ __device__ __forceinline__ void tensor_load_multicast(uint32_t shared, const Ten
       : "memory");
 }
 __device__ __forceinline__ void tensor_store(const TensorMap* map, int x, int y, uint32_t shared) {
-  asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%1, %2}], [%3];" ::"l"(map), "r"(x),
-               "r"(y), "r"(shared)
+  asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%1, %2}], [%3];" ::"l"(map),
+               "r"(x), "r"(y), "r"(shared)
                : "memory");
 }
 __device__ __forceinline__ void bulk_commit() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
@@ -70,7 +71,7 @@ __device__ __forceinline__ void wgmma_commit() {
   asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
 }
 
-#define PTXWIRE_SUMS8(i)                                                                       \
+#define PTXWIRE_SUMS8(i)                                                                      \
   "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3]), "+f"(d[i + 4]), "+f"(d[i + 5]), \
       "+f"(d[i + 6]), "+f"(d[i + 7])
 #define PTXWIRE_SUMS32(i) PTXWIRE_SUMS8(i), PTXWIRE_SUMS8(i + 8), PTXWIRE_SUMS8(i + 16), PTXWIRE_SUMS8(i + 24)
@@ -82,23 +83,23 @@ __device__ __forceinline__ void wgmma_wait(float (&d)[128]) {
   asm volatile("wgmma.wait_group.sync.aligned %128;" : PTXWIRE_SUMS128 : "n"(kPending) : "memory");
 }
 
-#define PTXWIRE_REGISTERS \
-  "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
-  "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, " \
-  "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, " \
-  "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63, " \
-  "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, " \
-  "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95, " \
+#define PTXWIRE_REGISTERS                                                                        \
+  "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "                       \
+  "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "             \
+  "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "             \
+  "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63, "             \
+  "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, "             \
+  "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95, "             \
   "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111, " \
   "%112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127"
 /// d (64 x 256) = a * b, 32 bytes deep, added to d if `add`.
-#define PTXWIRE_WGMMA(name, form, immediates)                                                              \
-  __device__ __forceinline__ void name(float (&d)[128], uint64_t a, uint64_t b, bool add) {                \
-    asm volatile("{ .reg .pred p; setp.ne.b32 p, %130, 0;\n"                                               \
-                 "wgmma.mma_async.sync.aligned." form " {" PTXWIRE_REGISTERS "}, %128, %129, p" immediates \
-                 "; }"                                                                                     \
-                 : PTXWIRE_SUMS128                                                                         \
-                 : "l"(a), "l"(b), "r"(static_cast<int>(add)));                                            \
+#define PTXWIRE_WGMMA(name, form, immediates)                                                           \
+  __device__ __forceinline__ void name(float(&d)[128], uint64_t a, uint64_t b, bool add) {              \
+    asm volatile(                                                                                       \
+        "{ .reg .pred p; setp.ne.b32 p, %130, 0;\n"                                                     \
+        "wgmma.mma_async.sync.aligned." form " {" PTXWIRE_REGISTERS "}, %128, %129, p" immediates "; }" \
+        : PTXWIRE_SUMS128                                                                               \
+        : "l"(a), "l"(b), "r"(static_cast<int>(add)));                                                  \
   }
 PTXWIRE_WGMMA(wgmma_bf16, "m64n256k16.f32.bf16.bf16", ", 1, 1, 0, 0")
 PTXWIRE_WGMMA(wgmma_e4m3, "m64n256k32.f32.e4m3.e4m3", ", 1, 1")

@@ -340,8 +340,8 @@ uint32_t estimate_registers(uint32_t peak_live, const LaunchDirectives& directiv
     const uint64_t threads =
         static_cast<uint64_t>(block[0]) * std::max(1U, block[1]) * std::max(1U, block[2]);
     const uint64_t warps = (threads + kLanes - 1) / kLanes;
-    const uint64_t warps_of_scheduler =
-        std::max<uint64_t>(1, (warps + kSchedulers - 1) / kSchedulers * std::max(1U, directives.minnctapersm));
+    const uint64_t warps_of_scheduler = std::max<uint64_t>(
+        1, (warps + kSchedulers - 1) / kSchedulers * std::max(1U, directives.minnctapersm));
     const uint64_t share = kFile / kSchedulers / warps_of_scheduler / kLanes;
     limit = std::min(limit, std::max(kFloor, static_cast<uint32_t>(share) / kStep * kStep));
   }
