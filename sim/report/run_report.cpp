@@ -128,7 +128,10 @@ std::string time_words(const Outcome& outcome) {
 std::string bandwidth_words(const Outcome& outcome) {
   const std::string wire = fixed(outcome.wire_gb_per_s, 1);
   std::string words = fixed(outcome.logical_gb_per_s, 1) + " GB/s logical, " + wire + " GB/s on ";
-  if (!outcome.nvlink_logical_gb_per_s) return words + "NVLink";
+  const auto& resources = outcome.bottleneck.resources;
+  const bool has_nics = std::any_of(resources.begin(), resources.end(),
+                                    [](const ResourceUse& use) { return use.name == "nic egress"; });
+  if (!outcome.nvlink_logical_gb_per_s) return words + (has_nics ? "NVLink and NICs" : "NVLink");
   return words + "the NIC; NVLink " + fixed(*outcome.nvlink_logical_gb_per_s, 1) + " GB/s logical";
 }
 

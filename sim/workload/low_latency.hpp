@@ -41,10 +41,10 @@ uint64_t dispatch_payload_offset(const Scenario& scenario);
 uint64_t combine_row_bytes(const Scenario& scenario);
 uint64_t combine_slot_bytes(const Scenario& scenario);
 
-/// With `elide` (low_latency_elision.cpp): whether the rows are kept that a rank receives; whether the row at
-/// a place of an expert is kept on its way back.
+/// With `elide` (low_latency_elision.cpp): whether the rows are kept that a rank receives; whether rows are
+/// kept on their way back.
 bool keeps_received(const Scenario& scenario, uint32_t rank);
-bool keeps_summand(const Scenario& scenario, uint64_t place);
+bool keeps_summands(const Scenario& scenario);
 
 /// Where the parts of the symmetric heap start.
 struct LowLatencyLayout {

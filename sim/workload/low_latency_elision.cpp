@@ -1,19 +1,13 @@
-// Which rows of a low-latency run are not stored with `elide`. Kept are a sample that can be told beforehand,
-// although messages come in any order: what goes to rank 0 in dispatch; in combine every eighth place of
-// every rank, as far as it comes back to rank 0. Everything that is not a row is kept.
+// Which rows of a low-latency run are not stored with `elide`. Kept is what goes to rank 0 in dispatch. In
+// combine no sample can be told beforehand: messages of dispatch come in any order, and a sum of kept and
+// elided rows would depend on bytes that are not there. Everything that is not a row is kept.
 #include "sim/workload/low_latency.hpp"
 
 namespace ptxwire::sim {
 
-namespace {
-
-constexpr uint64_t kOneIn = 8;
-
-}  // namespace
-
 bool keeps_received(const Scenario& s, uint32_t rank) { return !s.elide || rank == 0; }
 
-bool keeps_summand(const Scenario& s, uint64_t place) { return !s.elide || place % kOneIn == kOneIn - 1; }
+bool keeps_summands(const Scenario& s) { return !s.elide; }
 
 bool LowLatencyRun::keeps_token(uint32_t rank, uint32_t token) const {
   return !scenario_.elide || routing_.selected(rank, token, 0);
@@ -30,9 +24,6 @@ Expected<void> LowLatencyRun::elide(uint32_t rank) {
   const auto whole = [&](DeviceAddress address, uint64_t bytes) {
     if (bytes > 0) rows(address, bytes, bytes, 1);
   };
-  const auto sample = [&](DeviceAddress address, uint64_t stride, uint64_t count) {
-    rows(address, (kOneIn - 1) * stride, kOneIn * stride, count / kOneIn);
-  };
 
   const uint64_t places = local_experts() * expert_rows();
   const uint64_t message = dispatch_message_bytes(s), slot = combine_slot_bytes(s);
@@ -46,14 +37,14 @@ Expected<void> LowLatencyRun::elide(uint32_t rank) {
     rows(b.rows + token * combine_row_bytes(s), combine_row_bytes(s), combine_row_bytes(s), end - token);
     token = end;
   }
-  sample(heap + layout_.halves[1].send, slot, places);
-  if (!s.zero_copy) sample(b.summands, b.summand_stride, places);
+  whole(heap + layout_.halves[1].send, places * slot);
+  if (!s.zero_copy) whole(b.summands, places * b.summand_stride);
+  whole(heap + layout_.halves[1].receive, places * slot);
+  whole(b.combined, s.tokens * combine_row_bytes(s));
   if (keeps_received(s, rank)) return result;
   rows(heap + layout_.halves[0].receive + payload_at, s.row_bytes(), message, places);
-  whole(heap + layout_.halves[1].receive, places * slot);
   whole(b.received.rows, places * (s.row_bytes() - s.scales() * sizeof(float)));
   whole(b.received.scales, places * s.scales() * sizeof(float));
-  whole(b.combined, s.tokens * combine_row_bytes(s));
   return result;
 }
 

@@ -181,10 +181,10 @@ Expected<std::string> check_low_latency_combine(const LowLatencyRun& run, const 
     if (!one) return one.error();
     received.push_back(*one);
   }
+  if (!keeps_summands(s)) return std::string{};
   std::vector<uint16_t> summand(s.hidden);
   std::vector<float> sum(s.hidden);
   for (uint32_t rank = 0; rank < s.ranks; ++rank) {
-    if (!keeps_received(s, rank)) continue;
     const uint64_t values = uint64_t{s.tokens} * s.hidden;
     const auto rows = view_values<const uint16_t>(run.cluster(), run.buffers(rank).combined, values);
     if (rows.size() != values) return no_view();
@@ -198,7 +198,6 @@ Expected<std::string> check_low_latency_combine(const LowLatencyRun& run, const 
         const uint64_t row = place_of(run, received[owner], local, rank, token);
         if (row == run.expert_rows())
           return text_of("rank ", owner, ", expert ", expert, ": no row of token ", token, " of rank ", rank);
-        if (!keeps_summand(s, local * run.expert_rows() + row)) continue;  // elided: reads as zeros
         data.fill_summand(owner, local, static_cast<uint32_t>(row), summand);
         const float weight = data.gate(rank, token, k);
         for (uint32_t h = 0; h < s.hidden; ++h) sum[h] = std::fma(weight, from_bf16(summand[h]), sum[h]);

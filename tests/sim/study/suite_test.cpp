@@ -100,12 +100,13 @@ TEST_CASE("suite: the committed suites name committed rows") {
     return std::pair(*suite, *plan);
   };
   const auto [suite, plan] = planned("default");
-  CHECK(plan.rows.size() == 33);  // 3 of H800 and 2 kernels x 3 token counts x 5 SM counts of H100
+  // 3 of H800 on one node, 2 kernels x 3 token counts x 5 SM counts of H100, 8 of low latency
+  CHECK(plan.rows.size() == 41);
   CHECK(suite.max_error_pct("h800-ep8-dispatch-fp8-0224") == 15.0);
   CHECK_FALSE(suite.max_error_pct("h100-ep8-dispatch-h7168-k8-e256-t1-sm4").has_value());
   CHECK_FALSE(plan.not_run.empty());
-  // 2 of H800, 2 kernels x 2 hidden sizes x 5 token counts x 5 SM counts of H100, 3 broadcasts, 49 of the
-  // trace
-  CHECK(planned("all").second.rows.size() == 154);
+  // 2 of H800 on one node, 2 kernels x 2 hidden sizes x 5 token counts x 5 SM counts of H100, 3 broadcasts,
+  // 49 of the trace, 14 of low latency
+  CHECK(planned("all").second.rows.size() == 168);
   CHECK(planned("quick").second.rows.size() == 8);
 }
