@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -155,6 +156,9 @@ class RoutingFileReader {
 }  // namespace
 
 Expected<Routing> load_routing(const RoutingShape& shape, const std::string& path, uint32_t largest_fan_out) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored))
+    return Error{.message = "no such file, expected a CSV with the experts of each token", .path = path};
   const auto text = ptx::read_text_file(path);
   if (!text) return text.error();
   return RoutingFileReader(shape, path, largest_fan_out).read(**text);
