@@ -197,7 +197,8 @@ Expected<void> LowLatencyRun::enqueue_wait(uint32_t rank, int64_t cycles, const 
 Expected<void> LowLatencyRun::enqueue_delay(uint32_t pairs) {
   constexpr int64_t kCyclesPerPair = 40000;  // longer than the host needs to enqueue one
   for (uint32_t rank = 0; rank < scenario_.ranks; ++rank)
-    if (const auto done = enqueue_wait(rank, kCyclesPerPair * (pairs + 1), "delay"); !done) return done;
+    if (const auto done = enqueue_wait(rank, kCyclesPerPair * (pairs + 1), "delay"); !done)
+      return done.error();
   return {};
 }
 

@@ -37,7 +37,7 @@ Expected<void> validate_routing(const Scenario& s) {
   if (s.topk == 0 || s.topk > std::min(kMostSelections, s.experts))
     return refuse(
         s, "'topk' is " + number(s.topk) + ", expected 1 to " + number(std::min(kMostSelections, s.experts)));
-  if (const auto valid = validate_routing_keys(s); !valid) return valid;
+  if (const auto valid = validate_routing_keys(s); !valid) return valid.error();
   if (s.routing == RoutingPattern::all_to_one && s.topk > s.experts / s.ranks)
     return refuse(s, "'routing' all_to_one needs topk <= experts / ranks");
   if (s.routing == RoutingPattern::none_to_last && s.topk > s.experts - s.experts / s.ranks)
@@ -75,9 +75,9 @@ Expected<void> validate_low_latency(const Scenario& s) {
     return refuse(s, "'revision': the low-latency kernels have a and c");
   if (s.calls == 0 || s.calls > kMostCalls)
     return refuse(s, "'calls' is " + number(s.calls) + ", expected 1 to " + number(kMostCalls));
-  if (const auto valid = validate_routing(s); !valid) return valid;
-  if (const auto valid = validate_queues(s); !valid) return valid;
-  if (const auto valid = validate_faults(s, low_latency_uses_network(s)); !valid) return valid;
+  if (const auto valid = validate_routing(s); !valid) return valid.error();
+  if (const auto valid = validate_queues(s); !valid) return valid.error();
+  if (const auto valid = validate_faults(s, low_latency_uses_network(s)); !valid) return valid.error();
   if (s.hidden == 0 || s.hidden % kHiddenGranule != 0 || s.hidden > kMostHidden)
     return refuse(s, "'hidden' is " + number(s.hidden) + ", expected a multiple of " +
                          number(kHiddenGranule) + " of at most " + number(kMostHidden));

@@ -114,7 +114,7 @@ class RoutingFileReader {
       return bad(fmt::format("rank {}, expected 0 to {}", numbers[0], shape_.ranks - 1));
     if (numbers[1] < 0) return bad(fmt::format("token {}, expected 0 or more", numbers[1]));
     const std::vector<int64_t> experts(numbers.begin() + 2, numbers.end());
-    if (const auto fits = check(experts); !fits) return fits;
+    if (const auto fits = check(experts); !fits) return fits.error();
     if (numbers[1] >= shape_.tokens) return {};
     uint32_t& seen = lines_[static_cast<size_t>(numbers[0])][static_cast<size_t>(numbers[1])];
     if (seen != 0)

@@ -186,7 +186,7 @@ Expected<void> validate_experts(const Scenario& s) {
   if (s.topk == 0 || s.topk > kMaxTopk || s.topk > s.experts)
     return refuse(s,
                   "'topk' is " + number(s.topk) + ", expected 1 to " + number(std::min(kMaxTopk, s.experts)));
-  if (const auto valid = validate_routing_keys(s); !valid) return valid;
+  if (const auto valid = validate_routing_keys(s); !valid) return valid.error();
   if (s.routing == RoutingPattern::all_to_one && s.topk > s.experts / s.ranks)
     return refuse(s, "'routing' all_to_one needs topk <= experts / ranks");
   if (s.calls == 0 || s.calls > kMaxCalls)
