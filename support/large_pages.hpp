@@ -3,14 +3,16 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <memory_resource>
 #include <vector>
 
 namespace ptxwire {
 
-/// Hands out memory piece by piece and takes all of it back when it is destroyed; what is freed before is not
-/// used again. For containers that only grow, or below a std::pmr pool. Not thread-safe. Large pages are
-/// asked for, not required.
+/// Hands out memory piece by piece and takes all of it back when it is destroyed. Of what is freed before
+/// only pieces of over a page, such as a std::pmr pool passes on, are used again, for others of about their
+/// size. For containers that grow, or below such a pool. Not thread-safe. Large pages are asked for, not
+/// required.
 class LargePages final : public std::pmr::memory_resource {
  public:
   LargePages() = default;
@@ -20,7 +22,8 @@ class LargePages final : public std::pmr::memory_resource {
 
  private:
   void* do_allocate(size_t bytes, size_t alignment) override;
-  void do_deallocate(void*, size_t, size_t) override {}
+  void do_deallocate(void* piece, size_t bytes, size_t alignment) override;
+  void* new_piece(size_t bytes, size_t alignment);
   [[nodiscard]] bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override {
     return this == &other;
   }
@@ -28,6 +31,7 @@ class LargePages final : public std::pmr::memory_resource {
   std::vector<std::byte*> regions_;
   std::byte* free_ = nullptr;  ///< rest of the region last begun
   size_t free_bytes_ = 0;
+  std::map<size_t, std::vector<void*>> freed_;  ///< by size, rounded up
 };
 
 }  // namespace ptxwire
