@@ -421,14 +421,20 @@ void Nic::fail(Queue& queue, uint64_t message, NicSyndrome syndrome) {
   }
 }
 
+/// They have numbers without gaps.
+Nic::Sent* Nic::find_sent(Queue& queue, uint64_t message) {
+  if (queue.sent.empty() || message < queue.sent.front().number) return nullptr;
+  const uint64_t place = message - queue.sent.front().number;
+  return place < queue.sent.size() ? &queue.sent[place] : nullptr;
+}
+
 void Nic::acknowledged(uint32_t index, uint64_t message, NicSyndrome syndrome, Picoseconds now) {
   Queue& queue = queues_[index];
   if (syndrome != NicSyndrome::none) {
     fail(queue, message, syndrome);
   } else {
-    const auto sent = std::find_if(queue.sent.begin(), queue.sent.end(),
-                                   [message](const Sent& one) { return one.number == message; });
-    if (sent == queue.sent.end() || sent->done) return;  // flushed meanwhile
+    Sent* sent = find_sent(queue, message);
+    if (sent == nullptr || sent->done) return;  // flushed meanwhile
     sent->done = true;
     if (is_read(sent->message)) --queue.reads_outstanding;
   }
@@ -587,9 +593,8 @@ void Nic::on_answer(Picoseconds now, uint64_t argument) {
 void Nic::answer_arrived(NicPacket& packet, Picoseconds now) {
   packet.pending = 1;
   Queue& queue = queues_[packet.queue];
-  const auto sent = std::find_if(queue.sent.begin(), queue.sent.end(),
-                                 [&](const Sent& one) { return one.number == packet.message; });
-  const bool wanted = sent != queue.sent.end() && !sent->done;
+  const Sent* sent = find_sent(queue, packet.message);
+  const bool wanted = sent != nullptr && !sent->done;
   if (packet.kind == NicPacketKind::acknowledgement) {
     acknowledged(packet.queue, packet.message, packet.syndrome, now);
   } else if (wanted) {

@@ -93,7 +93,7 @@ struct NicPacket final : FabricPacket {
   uint32_t queue = 0;      ///< at the receiver
   uint32_t own_queue = 0;  ///< at the sender
   uint32_t bytes = 0;      ///< of data
-  uint64_t sequence = 0;   ///< of the packet in its queue; answers: of the message they answer
+  uint64_t sequence = 0;   ///< of a request in its queue
   uint64_t message = 0;    ///< number of the message in its queue
   uint64_t offset = 0;     ///< in the message
   uint64_t length = 0;     ///< of the whole message
@@ -180,7 +180,7 @@ class Nic final : public NicPort {
     NicSyndrome syndrome = NicSyndrome::none;
   };
   struct Response {  ///< to a read
-    uint64_t message = 0, offset = 0, length = 0, remote_address = 0, sequence = 0;
+    uint64_t message = 0, offset = 0, length = 0, remote_address = 0;
     uint32_t remote_key = 0;
   };
   struct Queue {
@@ -223,6 +223,8 @@ class Nic final : public NicPort {
   void on_payload_read(Picoseconds now, uint64_t packet);
   void on_port(Picoseconds now, uint64_t packet);
   void enter_port(NicPacket& packet, Queue& queue, Picoseconds ready);
+  /// A message that is sent and not retired; null: it is retired.
+  static Sent* find_sent(Queue& queue, uint64_t message);
   void acknowledged(uint32_t queue, uint64_t message, NicSyndrome syndrome, Picoseconds now);
   void fail(Queue& queue, uint64_t message, NicSyndrome syndrome);
   void retire(uint32_t queue, Picoseconds now);

@@ -95,6 +95,12 @@ struct WarpProfile {
   }
 };
 
+/// Warps that do the same: slots (LaunchReport::slots) `first` to `last`.
+struct WarpRole {
+  std::string name;
+  uint32_t first = 0, last = 0;
+};
+
 struct LaunchReport {
   LaunchId id = 0;
   GpuId gpu;

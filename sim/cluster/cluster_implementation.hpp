@@ -63,6 +63,7 @@ class ClusterImplementation final : public Cluster {
                                  const QueueOptions& options) override;
   Expected<void> add_proxy(const HostProxyConfig& config) override;
   [[nodiscard]] DeviceAddress doorbell(GpuId gpu) const override;
+  [[nodiscard]] Expected<void> check_own_memory(GpuId gpu, DeviceAddress address, uint64_t bytes) const;
   [[nodiscard]] Expected<void> check_queue_end(const QueueEnd& end) const;
   [[nodiscard]] std::vector<std::string> rdma_errors() const;
   [[nodiscard]] std::string rdma_error_words() const;

@@ -21,15 +21,23 @@ Error no_network() {
 
 }  // namespace
 
+/// Whether a range is live memory that the NIC of `gpu` reaches: of this GPU or of its host.
+Expected<void> ClusterImplementation::check_own_memory(GpuId gpu, DeviceAddress address,
+                                                       uint64_t bytes) const {
+  const MemorySpace* space = space_of(address);
+  if (space == nullptr || space->resolve(address, bytes) == nullptr) return outside(address, bytes);
+  if (home_of(address) % kHostBias != gpu.value)
+    return Error{.message =
+                     fmt::format("memory at {:#x} belongs to GPU {}, expected that of GPU {} or its host",
+                                 address, home_of(address) % kHostBias, gpu.value)};
+  return {};
+}
+
 Expected<MemoryKeys> ClusterImplementation::register_memory(GpuId gpu, DeviceAddress address, uint64_t bytes,
                                                             const MemoryRights& rights) {
   if (gpu.value >= gpu_count_) return no_gpu(gpu);
   if (nics_.empty()) return no_network();
-  const MemorySpace* space = space_of(address);
-  if (space == nullptr || space->resolve(address, bytes) == nullptr) return outside(address, bytes);
-  if (home_of(address) % kHostBias != gpu.value)
-    return Error{.message = fmt::format("memory at {:#x} belongs to GPU {}, the NIC is that of GPU {}",
-                                        address, home_of(address) % kHostBias, gpu.value)};
+  if (const auto own = check_own_memory(gpu, address, bytes); !own) return own.error();
   return nics_[gpu.value]->register_memory(address, bytes, rights);
 }
 
@@ -47,13 +55,8 @@ Expected<void> ClusterImplementation::check_queue_end(const QueueEnd& end) const
   } ranges[] = {{end.ring, uint64_t{end.entries} * kEntryBytes},
                 {end.doorbell_record, kRecordBytes},
                 {end.completion, uint64_t{end.completion_entries} * kCompletionBytes}};
-  for (const auto& [address, bytes] : ranges) {
-    const MemorySpace* space = space_of(address);
-    if (space == nullptr || space->resolve(address, bytes) == nullptr) return outside(address, bytes);
-    if (home_of(address) % kHostBias != end.gpu.value)
-      return Error{.message = fmt::format("the queue's memory at {:#x} is not that of GPU {} or its host",
-                                          address, end.gpu.value)};
-  }
+  for (const auto& [address, bytes] : ranges)
+    if (const auto own = check_own_memory(end.gpu, address, bytes); !own) return own.error();
   return {};
 }
 
@@ -94,8 +97,7 @@ Expected<void> ClusterImplementation::add_proxy(const HostProxyConfig& config) {
     uint64_t bytes;
   } ranges[] = {{config.ring, uint64_t{config.entries} * HostProxy::kRequestBytes}, {config.completed, 8}};
   for (const auto& [address, bytes] : ranges) {
-    const MemorySpace* space = space_of(address);
-    if (space == nullptr || space->resolve(address, bytes) == nullptr) return outside(address, bytes);
+    if (const auto own = check_own_memory(config.gpu, address, bytes); !own) return own.error();
     if (home_of(address) != kHostBias + config.gpu.value)
       return Error{.message = fmt::format("the ring at {:#x} is not in the host memory of GPU {}", address,
                                           config.gpu.value)};

@@ -91,6 +91,7 @@ WarpTransaction* Device::new_transaction() {
   transaction->fills_l1 = false;
   transaction->tracked_store = false;
   transaction->poll = false;
+  transaction->waker = kWokenOtherwise;
   transaction->window_bytes = 0;
   return transaction;
 }
@@ -146,7 +147,7 @@ void keep_sectors(WarpTransaction& transaction, unsigned first, unsigned count, 
 // Stores to registers of the NIC. What else a kernel may write there is ignored, as by the hardware.
 void Device::ring_doorbells(const WarpTransaction& transaction, Picoseconds now) {
   const uint32_t nic = transaction.home() - kRegisterBias;
-  ++transaction.cta->launch->profile_of(transaction.warp->slot()).doorbells;
+  ++transaction.cta->launch->profile_of(transaction.waker).doorbells;
   const auto first = static_cast<uint32_t>(std::countr_zero(transaction.mask));
   for (uint32_t m = transaction.mask; m != 0; m &= m - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(m));
@@ -163,8 +164,7 @@ void Device::perform_here(WarpTransaction& transaction, unsigned first, unsigned
   MemorySpace& space = *group_.space(transaction.home());
   transaction.sampled = now;
   const bool load = transaction.kind == AccessKind::load;
-  const bool by_lanes = transaction.role == WarpTransaction::Role::lanes && !load;
-  const uint8_t waker = by_lanes ? transaction.warp->slot() : static_cast<uint8_t>(kWokenOtherwise);
+  const uint8_t waker = transaction.waker;
   if (transaction.home() >= kRegisterBias && transaction.kind == AccessKind::store)
     return ring_doorbells(transaction, now);
   if (transaction.role == WarpTransaction::Role::cache_control) {

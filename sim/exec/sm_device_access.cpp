@@ -150,6 +150,7 @@ void Sm::access_home(Fragment& fragment, const ExecOp& exec, const Op& op, uint3
   transaction.op = &op;
   transaction.cta = warp.cta;
   transaction.warp = &warp;
+  transaction.waker = warp.slot();
   transaction.fragment = &fragment;
   transaction.row_base = fragment.frames.back().row_base;
   transaction.wakes_fragment = blocking;

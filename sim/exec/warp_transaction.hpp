@@ -30,6 +30,7 @@ struct WarpTransaction final : models::Transaction {
   bool tracked_store = false;  ///< counted by the CTA's StoreTracker
   bool poll = false;           ///< issued inside a poll loop: remember what was read
   uint8_t lane_bytes = 0;      ///< bytes per lane, 1..16
+  uint8_t waker = 0;           ///< lanes: slot of the warp; else kWokenOtherwise
   uint32_t pc = 0;
   uint32_t mask = 0;
   uint32_t row_base = 0;

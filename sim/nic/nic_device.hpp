@@ -74,7 +74,7 @@ class NicDevice final : public models::NicClient, public MappedRegisters {
   [[nodiscard]] MemorySpace* space_of(uint64_t address, uint64_t bytes) const;
   void write(uint64_t address, std::span<const uint8_t> bytes, models::Picoseconds now);
   /// Keeps why something failed, for the error that follows from it.
-  void note(std::string reason) const { reason_ = std::move(reason); }
+  void note(std::string reason) { reason_ = std::move(reason); }
   void report(const Queue& queue, const models::NicMessage& message, models::NicSyndrome syndrome,
               models::Picoseconds now);
 
@@ -83,7 +83,7 @@ class NicDevice final : public models::NicClient, public MappedRegisters {
   MemoryKeyTable keys_;
   std::vector<Queue> queues_;
   std::vector<NicError> errors_;
-  mutable std::string reason_;
+  std::string reason_;
   models::Nic nic_;
 };
 

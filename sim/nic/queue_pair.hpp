@@ -34,8 +34,7 @@ struct QueueEnd {
 };
 struct QueueOptions {
   uint8_t virtual_lane = 0;
-  bool adaptive = false;          ///< packets take any of the equal ways and may overtake each other
-  bool relaxed_ordering = false;  ///< writes may become visible out of order
+  bool adaptive = false;  ///< packets take any of the equal ways and may overtake each other
 };
 /// Of both ends, in host order.
 struct QueueNumbers {

@@ -14,19 +14,9 @@ constexpr int kRounds = 200;
 constexpr double kNegligible = 1e-4, kLeastShown = 0.01;
 
 /// Where time goes when it is not passed on.
-enum class Cause : uint8_t {
-  instructions,
-  memory,
-  nvlink,
-  acknowledgements,
-  joins,
-  sleep,
-  posting,
-  other,
-  count
-};
+enum class Cause : uint8_t { instructions, memory, nvlink, joins, sleep, other, count };
 constexpr std::array<std::string_view, static_cast<size_t>(Cause::count)> kOwnCauses = {
-    "instructions", "", "", "", "waiting for warps of its own CTA", "sleep", "", "other waits"};
+    "instructions", "", "", "waiting for warps of its own CTA", "sleep", "other waits"};
 
 Cause cause_of(WaitReason reason) {
   switch (reason) {
@@ -36,9 +26,8 @@ Cause cause_of(WaitReason reason) {
     case WaitReason::remote_load:
     case WaitReason::remote_poll:
     case WaitReason::store_window:
-      return Cause::nvlink;
     case WaitReason::release_fence:
-      return Cause::acknowledgements;
+      return Cause::nvlink;
     case WaitReason::barrier:
     case WaitReason::named_barrier:
     case WaitReason::cluster_barrier:
@@ -149,12 +138,10 @@ class Graph {
           shares["L2 and HBM: latency of " + node.name] += share;
           break;
         case Cause::nvlink:
-        case Cause::acknowledgements: {
           // Links that are not full make stores wait for the switch and for the way.
           shares["NVLink: rate of the links"] += share * nvlink_busy;
           shares["NVLink: contention at switch outputs, latency"] += share * (1 - nvlink_busy);
           break;
-        }
         default:
           shares[node.name + ": " + std::string(kOwnCauses[c])] += share;
       }

@@ -12,12 +12,6 @@
 
 namespace ptxwire::sim {
 
-/// Warps that do the same: slots (LaunchReport::slots) `first` to `last`.
-struct WarpRole {
-  std::string name;
-  uint32_t first = 0, last = 0;
-};
-
 /// One cause and its share of a kernel's time.
 struct BlameShare {
   std::string cause;  ///< "NVLink", "NIC", "forwarders: instructions", "rings: room given back"

@@ -60,8 +60,7 @@ uint64_t peak_rss_bytes() {
 }
 
 Outcome outcome_of(const Job& job, const Scenario& scenario, const ScenarioResult& result) {
-  CtaRoles roles{.names = result.cta_roles};
-  for (const auto& role : result.warp_roles) roles.warps.push_back({role.name, role.first, role.last});
+  CtaRoles roles{.names = result.cta_roles, .warps = result.warp_roles};
   if (!result.kernels.empty()) roles.kernel = result.kernels.back().role;
   return {.scenario = scenario.name,
           .settings = job.settings,

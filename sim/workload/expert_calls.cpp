@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "sim/workload/device_buffers.hpp"
 #include "sim/workload/faults.hpp"
 #include "sim/workload/internode.hpp"
 #include "sim/workload/kernel_arguments.hpp"
@@ -196,6 +197,31 @@ Expected<void> ExpertCalls::enqueue_delay() {
       return launched.error();
   }
   return {};
+}
+
+Expected<void> ExpertCalls::fill_tokens(uint32_t rank, const TokenBuffers& buffers, const TestData& data,
+                                        uint32_t real_tokens) const {
+  const Scenario& s = scenario_;
+  const uint64_t payload = row_payload_bytes(s);
+  const std::span<uint8_t> rows = cluster_.view(buffers.rows, real_tokens * payload);
+  const std::span<float> scales =
+      view_values<float>(cluster_, buffers.scales, uint64_t{s.tokens} * s.scales());
+  if (rows.size() != real_tokens * payload || scales.size() != uint64_t{s.tokens} * s.scales())
+    return no_view();
+  for (uint32_t token = 0; token < s.tokens; ++token) {
+    if (token < real_tokens) data.fill_row(rank, token, rows.subspan(token * payload, payload));
+    for (uint32_t i = 0; i < s.scales(); ++i)
+      scales[uint64_t{token} * s.scales() + i] = data.scale(rank, token, i);
+  }
+  BufferWriter write(cluster_);
+  if (buffers.topk_idx != 0) write(buffers.topk_idx, routing_.experts(rank));
+  if (buffers.topk_weights != 0) {
+    std::vector<float> weights;
+    for (uint32_t token = 0; token < s.tokens; ++token)
+      for (uint32_t k = 0; k < s.topk; ++k) weights.push_back(data.weight(rank, token, k));
+    write(buffers.topk_weights, weights);
+  }
+  return write.result();
 }
 
 }  // namespace ptxwire::sim

@@ -9,6 +9,7 @@
 #include "sim/cluster/cluster.hpp"
 #include "sim/workload/routing.hpp"
 #include "sim/workload/scenario.hpp"
+#include "sim/workload/test_data.hpp"
 
 namespace ptxwire::sim {
 
@@ -68,6 +69,14 @@ class ExpertCalls {
     DeviceAddress experts_of_tokens = 0, per_rank = 0, per_node = 0, per_expert = 0, membership = 0;
   };
   [[nodiscard]] LaunchConfig layout_launch(const LayoutBuffers& buffers) const;
+
+  /// What the tokens of a rank bring to a dispatch. 0 where a scenario does not use the buffer.
+  struct TokenBuffers {
+    DeviceAddress rows = 0, scales = 0, topk_idx = 0, topk_weights = 0;
+  };
+  /// Writes them; rows of the first `real_tokens` only.
+  Expected<void> fill_tokens(uint32_t rank, const TokenBuffers& buffers, const TestData& data,
+                             uint32_t real_tokens) const;
 
   /// `barrier`: barriers that have passed on all ranks before this kernel.
   [[nodiscard]] virtual LaunchConfig notify_launch(uint32_t rank, int32_t barrier) const = 0;

@@ -77,32 +77,17 @@ Expected<void> InternodeCluster::allocate_combine(uint32_t rank) {
 Expected<void> InternodeCluster::fill_dispatch(uint32_t rank, const TestData& data) {
   const Scenario& s = scenario();
   const InternodeBuffers& b = buffers_[rank];
-  const uint64_t payload = row_payload_bytes(s);
-  const uint32_t real = real_tokens(s);
-  const std::span<uint8_t> rows = cluster().view(b.input_rows, real * payload);
-  const std::span<float> scales =
-      view_values<float>(cluster(), b.input_scales, uint64_t{s.tokens} * s.scales());
-  if (rows.size() != real * payload || scales.size() != uint64_t{s.tokens} * s.scales()) return no_view();
-  for (uint32_t token = 0; token < s.tokens; ++token) {
-    if (token < real) data.fill_row(rank, token, rows.subspan(token * payload, payload));
-    for (uint32_t i = 0; i < s.scales(); ++i)
-      scales[uint64_t{token} * s.scales() + i] = data.scale(rank, token, i);
-  }
+  if (const auto filled =
+          fill_tokens(rank, {b.input_rows, b.input_scales, b.topk_idx, b.topk_weights}, data, real_tokens(s));
+      !filled)
+    return filled.error();
+  if (s.notify == NotifyMode::full) return {};  // the GPUs find out themselves
   BufferWriter write(cluster());
-  if (b.topk_idx != 0) write(b.topk_idx, routing().experts(rank));
-  if (b.topk_weights != 0) {
-    std::vector<float> weights;
-    for (uint32_t token = 0; token < s.tokens; ++token)
-      for (uint32_t k = 0; k < s.topk; ++k) weights.push_back(data.weight(rank, token, k));
-    write(b.topk_weights, weights);
-  }
-  if (s.notify == NotifyMode::cached) {  // else the GPUs find out themselves
-    write(b.membership, routing().membership(rank));
-    write(b.rank_channel_prefix, channel_prefix(routing(), rank, s.channels()));
-    write(b.node_channel_prefix, node_channel_prefix(routing(), rank, s.channels()));
-    write(b.received_per_rank, received_per_rank(routing(), rank));
-    write(b.received_per_node, received_per_node(routing(), rank));
-  }
+  write(b.membership, routing().membership(rank));
+  write(b.rank_channel_prefix, channel_prefix(routing(), rank, s.channels()));
+  write(b.node_channel_prefix, node_channel_prefix(routing(), rank, s.channels()));
+  write(b.received_per_rank, received_per_rank(routing(), rank));
+  write(b.received_per_node, received_per_node(routing(), rank));
   return write.result();
 }
 

@@ -73,7 +73,7 @@ void fill_internode_rates(ScenarioResult& result, const Scenario& s, const Routi
 }
 
 /// kernels/src/internode_{dispatch,combine}_roles.cuh: even CTAs have slots from 0, odd ones from 32.
-std::vector<ScenarioResult::WarpsOfRole> internode_warp_roles(const Scenario& s) {
+std::vector<WarpRole> internode_warp_roles(const Scenario& s) {
   constexpr uint32_t kOdd = 32, kRdmaSenders = 7;
   if (is_dispatch(s))
     return {{"forwarders", 0, kGpusPerNode - 1},

@@ -49,7 +49,6 @@ class IntranodeNode final : public ExpertCalls {
   Expected<void> allocate_combine(uint32_t rank);
   Expected<void> fill_dispatch(uint32_t rank, const TestData& data);
   Expected<void> fill_combine(uint32_t rank, const TestData& data);
-  Expected<void> fill_topk(uint32_t rank, const TestData& data);
 
   [[nodiscard]] CommBuffers comm_buffers(uint32_t rank) const;
   [[nodiscard]] LaunchConfig notify_launch(uint32_t rank, int32_t barrier) const override;

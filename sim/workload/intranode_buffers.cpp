@@ -67,34 +67,13 @@ Expected<void> IntranodeNode::allocate_combine(uint32_t rank) {
   return allocate.result();
 }
 
-Expected<void> IntranodeNode::fill_topk(uint32_t rank, const TestData& data) {
-  const Scenario& s = scenario();
-  const RankBuffers& b = buffers_[rank];
-  BufferWriter write(cluster());
-  if (b.topk_idx != 0) write(b.topk_idx, routing().experts(rank));
-  if (b.topk_weights != 0) {
-    std::vector<float> weights;
-    for (uint32_t token = 0; token < s.tokens; ++token)
-      for (uint32_t k = 0; k < s.topk; ++k) weights.push_back(data.weight(rank, token, k));
-    write(b.topk_weights, weights);
-  }
-  return write.result();
-}
-
 Expected<void> IntranodeNode::fill_dispatch(uint32_t rank, const TestData& data) {
   const Scenario& s = scenario();
   const RankBuffers& b = buffers_[rank];
-  const uint64_t payload = row_payload_bytes(s);
-  const std::span<uint8_t> rows = cluster().view(b.input_rows, s.tokens * payload);
-  const std::span<float> scales =
-      view_values<float>(cluster(), b.input_scales, uint64_t{s.tokens} * s.scales());
-  if (rows.size() != s.tokens * payload || scales.size() != uint64_t{s.tokens} * s.scales()) return no_view();
-  for (uint32_t token = 0; token < s.tokens; ++token) {
-    data.fill_row(rank, token, rows.subspan(token * payload, payload));
-    for (uint32_t i = 0; i < s.scales(); ++i)
-      scales[uint64_t{token} * s.scales() + i] = data.scale(rank, token, i);
-  }
-  if (const auto topk = fill_topk(rank, data); !topk) return topk.error();
+  if (const auto filled =
+          fill_tokens(rank, {b.input_rows, b.input_scales, b.topk_idx, b.topk_weights}, data, s.tokens);
+      !filled)
+    return filled.error();
   if (s.notify == NotifyMode::full) return {};  // the GPUs find out themselves
   BufferWriter write(cluster());
   write(b.membership, routing().membership(rank));
@@ -107,7 +86,7 @@ Expected<void> IntranodeNode::fill_combine(uint32_t rank, const TestData& data) 
   const Scenario& s = scenario();
   const RankBuffers& b = buffers_[rank];
   const uint64_t received = routing().received(rank);
-  const uint32_t topk = s.send_topk ? s.topk : 0;
+  const uint32_t topk = topk_on_wire(s);
   const std::span<uint16_t> rows = view_values<uint16_t>(cluster(), b.input_rows, received * s.hidden);
   if (rows.size() != received * s.hidden) return no_view();
   std::vector<int32_t> source;

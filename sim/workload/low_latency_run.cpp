@@ -19,30 +19,19 @@ namespace {
 using Pair = std::vector<LowLatencyCall>;  ///< per rank
 
 struct TimedPairs {
-  std::vector<Pair> pairs;                     ///< that count
-  RunReport report;                            ///< of the run that holds them
-  uint64_t warp_instructions = 0, events = 0;  ///< of all runs
+  std::vector<Pair> pairs;  ///< that count
+  RunsSoFar runs;           ///< the last one holds them
 };
 
 Expected<TimedPairs> run_pairs(LowLatencyRun& job, const RunOptions& options) {
   const Scenario& s = job.scenario();
   TimedPairs timed;
-  RunOptions by_itself = options;
-  by_itself.companion = nullptr;
-  const auto run = [&](const RunOptions& how) -> Expected<void> {
-    auto report = run_beside(job.cluster(), how);
-    if (!report) return report.error();
-    timed.report = std::move(*report);
-    timed.warp_instructions += timed.report.warp_instructions;
-    timed.events += timed.report.events;
-    return {};
-  };
   const bool alone = times_last_call_alone(s);
   if (const auto delayed = job.enqueue_delay(s.calls); !delayed) return delayed.error();
   for (uint32_t call = 0; call < s.calls; ++call) {
     if (alone && call + 1 == s.calls) {
       if (call > 0) {
-        if (const auto done = run(by_itself); !done) return done.error();
+        if (const auto done = timed.runs.run_alone(job.cluster(), options); !done) return done.error();
         timed.pairs.clear();
         if (s.flush_l2) job.cluster().flush_l2();
         if (const auto delayed = job.enqueue_delay(1); !delayed) return delayed.error();
@@ -53,7 +42,7 @@ Expected<TimedPairs> run_pairs(LowLatencyRun& job, const RunOptions& options) {
     if (!enqueued) return enqueued.error();
     timed.pairs.push_back(std::move(*enqueued));
   }
-  if (const auto done = run(options); !done) return done.error();
+  if (const auto done = timed.runs.run(job.cluster(), options); !done) return done.error();
   if (timed.pairs.size() > 1) timed.pairs.erase(timed.pairs.begin());
   return timed;
 }
@@ -144,7 +133,7 @@ void fill_rates(ScenarioResult& result, const LowLatencyRun& job, bool dispatch,
 /// Times of one of the two kernels.
 void fill_times(ScenarioResult& result, const LowLatencyRun& job, const TimedPairs& timed, bool dispatch) {
   const Scenario& s = job.scenario();
-  const Durations durations(timed.report);
+  const Durations durations(timed.runs.report);
   double sum = 0;
   for (const Pair& pair : timed.pairs)
     for (const LowLatencyCall& call : pair) sum += durations.of(launches_of(call, dispatch));
@@ -152,9 +141,9 @@ void fill_times(ScenarioResult& result, const LowLatencyRun& job, const TimedPai
   result.time_us_rank0 = durations.of(launches_of(timed.pairs.back().front(), dispatch));
   append_kernels(result, durations, timed.pairs.back(), !dispatch, s.phases);
   append_kernels(result, durations, timed.pairs.back(), dispatch, s.phases);
-  result.warp_instructions = timed.warp_instructions;
-  result.events = timed.events;
-  result.timed = timed.report;
+  result.warp_instructions = timed.runs.warp_instructions;
+  result.events = timed.runs.events;
+  result.timed = timed.runs.report;
 }
 
 Expected<std::string> mismatch_of(const LowLatencyRun& job, const TestData& data) {

@@ -69,13 +69,9 @@ class MicroRun final : public MicroInstance {
       if (!launched) return launched.error();
       launches_ = *std::move(launched);
       end_ = cluster_.record(streams_.front());
-      RunOptions how = options;
-      if (call + 1 != scenario_.calls) how.companion = nullptr;
-      auto report = run_beside(cluster_, how);
-      if (!report) return report.error();
-      report_ = std::move(*report);
-      warp_instructions_ += report_.warp_instructions;
-      events_ += report_.events;
+      const bool counts = call + 1 == scenario_.calls;
+      if (auto done = counts ? runs_.run(cluster_, options) : runs_.run_alone(cluster_, options); !done)
+        return done;
     }
     return {};
   }
@@ -121,7 +117,7 @@ class MicroRun final : public MicroInstance {
     result.time_us = result.time_us_rank0 = (cluster_.event_time(end_) - cluster_.event_time(begin_)).us();
     Picoseconds started = models::kNever, finished{};
     KernelTime kernel{.role = scenario_.entry};
-    for (const LaunchReport& launch : report_.launches) {
+    for (const LaunchReport& launch : runs_.report.launches) {
       if (std::find(launches_.begin(), launches_.end(), launch.id) == launches_.end()) continue;
       started = std::min(started, launch.started);
       finished = std::max(finished, launch.finished);
@@ -135,9 +131,9 @@ class MicroRun final : public MicroInstance {
     auto figures = plan_.figures(output_);
     if (!figures) return figures.error();
     result.figures = *std::move(figures);
-    result.warp_instructions = warp_instructions_;
-    result.events = events_;
-    result.timed = report_;
+    result.warp_instructions = runs_.warp_instructions;
+    result.events = runs_.events;
+    result.timed = runs_.report;
     return result;
   }
 
@@ -252,8 +248,7 @@ class MicroRun final : public MicroInstance {
   std::vector<StreamId> streams_;
   std::vector<LaunchId> launches_;  ///< of the last call
   EventId begin_ = 0, end_ = 0;
-  RunReport report_;
-  uint64_t warp_instructions_ = 0, events_ = 0;
+  RunsSoFar runs_;
   MicroOutput output_;
 };
 

@@ -58,11 +58,7 @@ struct ScenarioResult {
   std::vector<KernelTime> kernels;  ///< the main kernel last
   std::array<std::string, 2>
       cta_roles;  ///< what even and odd CTAs of the main kernel do; empty if it is not ours
-  struct WarpsOfRole {
-    std::string name;
-    uint32_t first = 0, last = 0;  ///< slots as in LaunchReport::slots
-  };
-  std::vector<WarpsOfRole> warp_roles;  ///< finer, where known
+  std::vector<WarpRole> warp_roles;  ///< finer, where known
   std::vector<Figure>
       figures;  ///< of a microbenchmark, the one it is about first; bandwidths and bound are 0
   std::optional<Sampled> sampled;   ///< time_us is extrapolated

@@ -26,6 +26,20 @@ Expected<RunReport> run_beside(Cluster& cluster, const RunOptions& options) {
   return report;
 }
 
+Expected<void> RunsSoFar::run(Cluster& cluster, const RunOptions& options) {
+  auto next = run_beside(cluster, options);
+  if (!next) return next.error();
+  report = *std::move(next);
+  warp_instructions += report.warp_instructions;
+  events += report.events;
+  return {};
+}
+
+Expected<void> RunsSoFar::run_alone(Cluster& cluster, RunOptions options) {
+  options.companion = nullptr;
+  return run(cluster, options);
+}
+
 Expected<void> check_fits_gpu(const Scenario& scenario, const models::Machine& machine, uint64_t bytes,
                               const std::string& what) {
   if (bytes <= machine.hbm.bytes) return {};

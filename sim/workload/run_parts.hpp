@@ -16,6 +16,17 @@ RunLimits run_limits(const RunOptions& options);
 /// Runs what is enqueued, and the companion's work behind it if there is one.
 Expected<RunReport> run_beside(Cluster& cluster, const RunOptions& options);
 
+/// The runs of one scenario so far.
+struct RunsSoFar {
+  RunReport report;                            ///< of the last one
+  uint64_t warp_instructions = 0, events = 0;  ///< of all
+
+  /// One more, beside the companion if there is one.
+  Expected<void> run(Cluster& cluster, const RunOptions& options);
+  /// One more that does not count: without the companion.
+  Expected<void> run_alone(Cluster& cluster, RunOptions options);
+};
+
 /// Before anything is allocated: `bytes` must fit the memory of one GPU. `what` says which setting asks for
 /// them: "'tokens' is 5: input and output".
 Expected<void> check_fits_gpu(const Scenario& scenario, const models::Machine& machine, uint64_t bytes,

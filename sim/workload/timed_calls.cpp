@@ -3,28 +3,17 @@
 #include <utility>
 
 #include "sim/workload/faults.hpp"
-#include "sim/workload/run_parts.hpp"
 
 namespace ptxwire::sim {
 
 Expected<TimedCalls> run_calls(ExpertCalls& host, const RunOptions& options) {
   const Scenario& s = host.scenario();
   TimedCalls timed;
-  RunOptions by_itself = options;
-  by_itself.companion = nullptr;
-  const auto run = [&](const RunOptions& how) -> Expected<void> {
-    auto report = run_beside(host.cluster(), how);
-    if (!report) return report.error();
-    timed.report = std::move(*report);
-    timed.warp_instructions += timed.report.warp_instructions;
-    timed.events += timed.report.events;
-    return {};
-  };
   const bool alone = times_last_call_alone(s);
   for (uint32_t call = 0; call < s.calls; ++call) {
     if (alone && call + 1 == s.calls) {
       if (call > 0)
-        if (const auto done = run(by_itself); !done) return done.error();
+        if (const auto done = timed.runs.run_alone(host.cluster(), options); !done) return done.error();
       timed.calls = 0;
       if (s.flush_l2) host.cluster().flush_l2();
       if (const auto late = delay_late_ranks(s, host.cluster()); !late) return late.error();
@@ -35,7 +24,7 @@ Expected<TimedCalls> run_calls(ExpertCalls& host, const RunOptions& options) {
     timed.last = std::move(*enqueued);
     if (timed.calls++ == 0) timed.first = timed.last;
   }
-  if (const auto done = run(options); !done) return done.error();
+  if (const auto done = timed.runs.run(host.cluster(), options); !done) return done.error();
   return timed;
 }
 
@@ -71,11 +60,11 @@ void fill_times(ScenarioResult& result, const ExpertCalls& host, TimedCalls time
     mains.push_back(call.main);
   }
   if (!(s.notify == NotifyMode::full && s.calls == 1))
-    result.kernels.push_back(kernel_time(timed.report, notifies));
-  result.kernels.push_back(kernel_time(timed.report, mains));
-  result.warp_instructions = timed.warp_instructions;
-  result.events = timed.events;
-  result.timed = std::move(timed.report);
+    result.kernels.push_back(kernel_time(timed.runs.report, notifies));
+  result.kernels.push_back(kernel_time(timed.runs.report, mains));
+  result.warp_instructions = timed.runs.warp_instructions;
+  result.events = timed.runs.events;
+  result.timed = std::move(timed.runs.report);
 }
 
 }  // namespace ptxwire::sim

@@ -4,15 +4,14 @@
 #include <vector>
 
 #include "sim/workload/expert_calls.hpp"
-#include "sim/workload/run.hpp"
+#include "sim/workload/run_parts.hpp"
 
 namespace ptxwire::sim {
 
 struct TimedCalls {
-  std::vector<RankCall> first, last;           ///< calls of the run that holds the timed ones, per rank
-  uint32_t calls = 0;                          ///< from first to last, both included
-  RunReport report;                            ///< of the run that holds it
-  uint64_t warp_instructions = 0, events = 0;  ///< of all runs
+  std::vector<RankCall> first, last;  ///< calls of the run that holds the timed ones, per rank
+  uint32_t calls = 0;                 ///< from first to last, both included
+  RunsSoFar runs;                     ///< the last one holds the timed calls
 };
 
 Expected<TimedCalls> run_calls(ExpertCalls& host, const RunOptions& options);
