@@ -237,6 +237,14 @@ class Cluster {
   /// network, a range that is not inside one allocation of that GPU or its host.
   virtual Expected<MemoryKeys> register_memory(GpuId gpu, DeviceAddress address, uint64_t bytes,
                                                const MemoryRights& rights = {}) = 0;
+  /// For a GPU that is not simulated because it would do what `gpu` does: keys under which requests on queue
+  /// pairs of `gpu` with itself (connect_to_itself) reach these bytes as those of the other GPU would. Errors
+  /// as above.
+  virtual Expected<MemoryKeys> mirror_memory(GpuId gpu, DeviceAddress address, uint64_t bytes,
+                                             std::vector<MirrorArea> areas) = 0;
+  /// A queue pair that is its own other end: what it sends leaves through the cable and comes back. Returns
+  /// its number. Errors: as connect().
+  virtual Expected<uint32_t> connect_to_itself(const QueueEnd& end, const QueueOptions& options = {}) = 0;
   /// A reliable connection between two ends, possibly of one NIC. The completion entries are made invalid
   /// (0xff). Errors: no network, no way between the NICs, memory that is not there, ring sizes. A way that a
   /// fault of the network took away counts: its messages fail, as where a link goes down later.

@@ -61,10 +61,14 @@ class ClusterImplementation final : public Cluster {
                                        const MemoryRights& rights) override;
   Expected<QueueNumbers> connect(const QueueEnd& first, const QueueEnd& second,
                                  const QueueOptions& options) override;
+  Expected<MemoryKeys> mirror_memory(GpuId gpu, DeviceAddress address, uint64_t bytes,
+                                     std::vector<MirrorArea> areas) override;
+  Expected<uint32_t> connect_to_itself(const QueueEnd& end, const QueueOptions& options) override;
   Expected<void> add_proxy(const HostProxyConfig& config) override;
   [[nodiscard]] DeviceAddress doorbell(GpuId gpu) const override;
   [[nodiscard]] Expected<void> check_own_memory(GpuId gpu, DeviceAddress address, uint64_t bytes) const;
   [[nodiscard]] Expected<void> check_queue_end(const QueueEnd& end) const;
+  void clear_completions(const QueueEnd& end);
   [[nodiscard]] std::vector<std::string> rdma_errors() const;
   [[nodiscard]] std::string rdma_error_words() const;
 

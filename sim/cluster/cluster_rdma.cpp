@@ -80,11 +80,35 @@ Expected<QueueNumbers> ClusterImplementation::connect(const QueueEnd& first, con
   QueueNumbers numbers;
   numbers.first = one.add_queue(first, target(to, peer_index));
   numbers.second = other.add_queue(second, target(from, index));
-  for (const QueueEnd* end : {&first, &second}) {
-    const auto entries = view(end->completion, uint64_t{end->completion_entries} * kCompletionBytes);
-    std::fill(entries.begin(), entries.end(), kInvalidCompletion);
-  }
+  clear_completions(first);
+  clear_completions(second);
   return numbers;
+}
+
+void ClusterImplementation::clear_completions(const QueueEnd& end) {
+  const auto entries = view(end.completion, uint64_t{end.completion_entries} * kCompletionBytes);
+  std::fill(entries.begin(), entries.end(), kInvalidCompletion);
+}
+
+Expected<MemoryKeys> ClusterImplementation::mirror_memory(GpuId gpu, DeviceAddress address, uint64_t bytes,
+                                                          std::vector<MirrorArea> areas) {
+  if (gpu.value >= gpu_count_) return no_gpu(gpu);
+  if (nics_.empty()) return no_network();
+  if (const auto own = check_own_memory(gpu, address, bytes); !own) return own.error();
+  return nics_[gpu.value]->mirror_memory(address, bytes, std::move(areas));
+}
+
+Expected<uint32_t> ClusterImplementation::connect_to_itself(const QueueEnd& end,
+                                                            const QueueOptions& options) {
+  if (nics_.empty()) return no_network();
+  if (const auto valid = check_queue_end(end); !valid) return valid.error();
+  NicDevice& nic = *nics_[end.gpu.value];
+  const uint32_t number = nic.add_queue(end, {.nic = models::NicId{end.gpu.value},
+                                              .queue = nic.next_queue(),
+                                              .virtual_lane = options.virtual_lane,
+                                              .adaptive = options.adaptive});
+  clear_completions(end);
+  return number;
 }
 
 Expected<void> ClusterImplementation::add_proxy(const HostProxyConfig& config) {

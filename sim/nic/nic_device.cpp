@@ -102,6 +102,7 @@ void NicDevice::decode(uint32_t index, uint64_t begin, uint32_t blocks, std::vec
         decode_entry(std::span(entry).first(size_t{size} * kEntryBlockBytes), at, queue.number);
     if (!decoded.problem.empty()) note(std::move(decoded.problem));
     at += decoded.message.blocks;
+    mirror_.redirect(decoded.message);
     messages.push_back(std::move(decoded.message));
   }
 }
@@ -115,6 +116,7 @@ NicSyndrome NicDevice::gather(NicPacket& packet) {
   const MemorySpace* space = space_of(packet.local_address, packet.bytes);
   if (space == nullptr) return NicSyndrome::local_protection;
   space->read(packet.local_address, packet.bytes, packet.data.data());
+  mirror_.rewrite(packet);
   return NicSyndrome::none;
 }
 

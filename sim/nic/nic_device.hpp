@@ -13,6 +13,7 @@
 #include "sim/exec/device.hpp"
 #include "sim/memory/mapped_registers.hpp"
 #include "sim/nic/memory_keys.hpp"
+#include "sim/nic/mirror.hpp"
 #include "sim/nic/queue_pair.hpp"
 
 namespace ptxwire::sim {
@@ -37,6 +38,12 @@ class NicDevice final : public models::NicClient, public MappedRegisters {
 
   MemoryKeys register_memory(DeviceAddress address, uint64_t bytes, const MemoryRights& rights) {
     return keys_.add(address, bytes, rights);
+  }
+  /// Keys of the same kind for requests of this NIC to itself that stand for those to another.
+  MemoryKeys mirror_memory(DeviceAddress address, uint64_t bytes, std::vector<MirrorArea> areas) {
+    const MemoryKeys keys = keys_.add(address, bytes, {});
+    mirror_.add(keys.remote, std::move(areas));
+    return keys;
   }
   /// A queue pair whose other end is queue `peer_queue` of NIC `peer`. Returns its number in queue entries.
   uint32_t add_queue(const QueueEnd& end, const models::NicQueueTarget& target);
@@ -81,6 +88,7 @@ class NicDevice final : public models::NicClient, public MappedRegisters {
   DeviceGroup& group_;
   Device& device_;
   MemoryKeyTable keys_;
+  RequestMirror mirror_;
   std::vector<Queue> queues_;
   std::vector<NicError> errors_;
   std::string reason_;

@@ -23,6 +23,17 @@ struct MemoryRights {
   bool local_write = true, remote_read = true, remote_write = true, remote_atomic = true;
 };
 
+/// Pieces of memory that requests find elsewhere than they say, because the GPU that they are sent to is not
+/// simulated (Cluster::mirror_memory): `count` of `bytes` each, one every `stride` from `address` on, lie
+/// `shift` bytes further on.
+struct MirrorArea {
+  DeviceAddress address = 0;
+  uint64_t bytes = 0, stride = 1, count = 0;
+  int64_t shift = 0;
+  /// A piece is a row of items of this size (0: not), each with a word that says who sent it: it is replaced.
+  uint32_t item_bytes = 0, word_offset = 0, word = 0;
+};
+
 /// One end of a queue pair. Memory is given by whoever creates it, of this GPU or mapped by it.
 struct QueueEnd {
   GpuId gpu;                          ///< whose NIC it belongs to

@@ -154,6 +154,7 @@ std::string run_text(const Outcome& outcome) {
   text.erase(text.find_last_not_of(' ') + 1);
   text = wrapped(text, 2);
   text += named_line("result", result_words(outcome));
+  if (!outcome.surrogate.empty()) text += named_line("surrogate", outcome.surrogate);
   for (const std::string& fault : outcome.faults)
     text += named_line(&fault == &outcome.faults.front() ? "faults" : "", fault);
   if (!outcome.parts.empty())

@@ -35,6 +35,7 @@ struct Outcome {
   std::optional<Sampled> sampled;        ///< time_us is extrapolated; without: simulated
   std::vector<PairPart> parts;           ///< of a pair of kernels, the communication first; else empty
   RunMemory memory;                      ///< of the run that holds the timed call
+  std::string surrogate;                 ///< what was run in place of the whole, in words; empty: the whole
   std::vector<std::string> faults;       ///< what the scenario made slow, late or unusable, in words
   std::vector<std::string> rdma_errors;  ///< what went wrong at NICs, in words
   Bottleneck bottleneck;

@@ -139,6 +139,7 @@ Outcome outcome_of(const json& entry) {
     outcome.figures.push_back({figure.at("name"), figure.at("value"), figure.at("unit")});
   outcome.parts = parts_of(entry.at("parts"));
   outcome.memory = memory_from_json(entry.at("memory"));
+  outcome.surrogate = entry.at("surrogate");
   outcome.faults = entry.at("faults");
   outcome.rdma_errors = entry.at("rdma_errors");
   return outcome;
@@ -179,6 +180,7 @@ json to_json(const Outcome& outcome) {
           {"figures", std::move(figures)},
           {"parts", parts_json(outcome.parts)},
           {"memory", memory_json(outcome.memory)},
+          {"surrogate", outcome.surrogate},
           {"faults", outcome.faults},
           {"rdma_errors", outcome.rdma_errors},
           {"bottleneck", bottleneck_json(outcome.bottleneck)},

@@ -80,6 +80,7 @@ Outcome outcome_of(const Job& job, const Scenario& scenario, const ScenarioResul
           .sampled = result.sampled,
           .parts = result.parts,
           .memory = memory_of(result.timed),
+          .surrogate = result.surrogate,
           .faults = result.faults,
           .rdma_errors = result.timed.rdma_errors,
           .bottleneck = find_bottleneck(result.timed, roles),

@@ -6,6 +6,7 @@
 
 #include "sim/workload/companion.hpp"
 #include "sim/workload/micro_run.hpp"
+#include "sim/workload/mirror.hpp"
 #include "sim/workload/run_parts.hpp"
 
 namespace ptxwire::sim {
@@ -201,7 +202,7 @@ class Pair {
   /// `other`: empty or one scenario, and what compute kernels do not share with it.
   Expected<PairRun> run(const std::vector<Scenario>& other,
                         const std::optional<models::SharedResources>& own = std::nullopt) const {
-    const uint32_t gpus = other.empty() ? 1 : other[0].ranks;
+    const uint32_t gpus = other.empty() ? 1 : simulated_ranks(other[0]);
     ComputeSide side(whole_.co_run, scenarios_.compute, {.gpus = gpus, .own = own}, options_.check_results);
     PairRun result;
     if (other.empty()) {

@@ -7,6 +7,7 @@
 #include "sim/workload/faults.hpp"
 #include "sim/workload/internode.hpp"
 #include "sim/workload/kernel_arguments.hpp"
+#include "sim/workload/mirror.hpp"
 #include "sim/workload/run_parts.hpp"
 #include "support/data_path.hpp"
 
@@ -92,7 +93,7 @@ Expected<ScenarioPrograms> scenario_programs(const Scenario& s) {
 
 Expected<void> ExpertCalls::prepare() {
   if (const auto loaded = load_programs(); !loaded) return loaded.error();
-  for (uint32_t rank = 0; rank < scenario_.ranks; ++rank) {
+  for (uint32_t rank = 0; rank < simulated_ranks(scenario_); ++rank) {
     compute_.push_back(cluster_.create_stream(GpuId{rank}, 0));
     comm_.push_back(cluster_.create_stream(GpuId{rank}, -1));  // as the benchmark: a high-priority stream
   }
@@ -159,8 +160,8 @@ LaunchConfig ExpertCalls::layout_launch(const LayoutBuffers& b) const {
 
 Expected<std::vector<RankCall>> ExpertCalls::enqueue_call(uint32_t call) {
   const bool full = scenario_.notify == NotifyMode::full && call == 0;
-  std::vector<RankCall> calls(scenario_.ranks);
-  for (uint32_t rank = 0; rank < scenario_.ranks; ++rank) {
+  std::vector<RankCall> calls(simulated_ranks(scenario_));
+  for (uint32_t rank = 0; rank < simulated_ranks(scenario_); ++rank) {
     RankCall& mine = calls[rank];
     mine.start = cluster_.record(compute_[rank]);
     cluster_.wait(comm_[rank], mine.start);
@@ -187,7 +188,7 @@ Expected<std::vector<RankCall>> ExpertCalls::enqueue_call(uint32_t call) {
 Expected<void> ExpertCalls::enqueue_delay() {
   // Longer than the host needs to enqueue a call, far shorter than the flush of 256 MB that it stands for.
   constexpr int64_t kCycles = 40000;
-  for (uint32_t rank = 0; rank < scenario_.ranks; ++rank) {
+  for (uint32_t rank = 0; rank < simulated_ranks(scenario_); ++rank) {
     LaunchConfig config;
     config.module = modules_.delay;
     config.kernel = programs_.delay_entry;

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "sim/workload/device_buffers.hpp"
+#include "sim/workload/mirror.hpp"
 
 namespace ptxwire::sim {
 
@@ -83,13 +84,13 @@ Expected<std::unique_ptr<InternodeCluster>> InternodeCluster::create(Cluster& cl
   std::unique_ptr<InternodeCluster> host(new InternodeCluster(cluster, scenario, routing));
   if (const auto prepared = host->prepare(); !prepared) return prepared.error();
   if (const auto connected = host->connect(); !connected) return connected.error();
-  host->buffers_.resize(scenario.ranks);
-  for (uint32_t rank = 0; rank < scenario.ranks; ++rank)
+  host->buffers_.resize(simulated_ranks(scenario));
+  for (uint32_t rank = 0; rank < simulated_ranks(scenario); ++rank)
     if (const auto allocated = host->allocate(rank); !allocated) return allocated.error();
   if (scenario.elide)
-    for (uint32_t rank = 0; rank < scenario.ranks; ++rank)
+    for (uint32_t rank = 0; rank < simulated_ranks(scenario); ++rank)
       if (const auto elided = host->elide(rank); !elided) return elided.error();
-  for (uint32_t rank = 0; rank < scenario.ranks; ++rank) {
+  for (uint32_t rank = 0; rank < simulated_ranks(scenario); ++rank) {
     const auto filled =
         is_dispatch(scenario) ? host->fill_dispatch(rank, data) : host->fill_combine(rank, data);
     if (!filled) return filled.error();
@@ -114,10 +115,16 @@ Expected<void> InternodeCluster::connect() {
   config.connected = [](uint32_t first, uint32_t second) {
     return first % kGpusPerNode == second % kGpusPerNode;
   };
+  if (s.mirror) {
+    config.simulated_ranks = simulated_ranks(s);
+    config.mirror_areas = [this](DeviceAddress heap, uint32_t rank) {
+      return mirror_areas(scenario(), layout_, heap, rank);
+    };
+  }
   auto heap = RdmaHeap::create(cluster(), config);
   if (!heap) return heap.error();
   heap_ = std::move(*heap);
-  for (uint32_t rank = 0; proxied && rank < s.ranks; ++rank)
+  for (uint32_t rank = 0; proxied && rank < simulated_ranks(s); ++rank)
     if (const auto added = add_proxy(rank); !added) return added.error();
   return {};
 }

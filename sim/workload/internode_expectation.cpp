@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sim/workload/handle.hpp"
+#include "sim/workload/mirror.hpp"
 #include "sim/workload/mismatch.hpp"
 
 namespace ptxwire::sim {
@@ -35,12 +36,13 @@ class Received {
     const int64_t meta = row_meta(at.source / kGpusPerNode,
                                   gpus_of_node(host.routing(), at.source, at.token, at.rank / kGpusPerNode));
     if (meta_[at.row] != meta) return at.differs("meta", std::to_string(meta_[at.row]), std::to_string(meta));
+    const Place sent{at.rank, at.row, rows_of(s, at.source), at.token};
     if (at.token < real_tokens(s)) {
       const std::span<const uint8_t> row = cluster_.view(rows_ + at.row * payload, payload);
       if (row.size() != payload) return at.differs("row", "none", "one");
-      if (auto text = row_mismatch(data, at, row); !text.empty()) return text;
+      if (auto text = row_mismatch(data, sent, row); !text.empty()) return text;
     }
-    if (auto text = scale_mismatch(data, at, scales_.subspan(at.row * scales, scales)); !text.empty())
+    if (auto text = scale_mismatch(data, sent, scales_.subspan(at.row * scales, scales)); !text.empty())
       return text;
     if (topk == 0) return {};
     return topk_mismatch(data, host.routing(), at, idx_.subspan(at.row * topk, topk),
@@ -106,21 +108,25 @@ Expected<std::string> check_handle(const InternodeCluster& host, uint32_t rank) 
 /// The sum of a token's rows in the two steps in which it comes about.
 class TwoStepSum {
  public:
-  explicit TwoStepSum(uint32_t hidden) : total_(hidden), of_node_(hidden) {}
+  explicit TwoStepSum(const Scenario& s) : scenario_(s), total_(s.hidden), of_node_(s.hidden) {}
 
   const std::vector<float>& of(const Routing& routing, const TestData& data, uint32_t rank, uint32_t token) {
     std::fill(total_.begin(), total_.end(), 0.0F);
     for (uint32_t m = 0; m < routing.shape().ranks / kGpusPerNode; ++m) {
       if (gpus_of_node(routing, rank, token, m) == 0) continue;
       std::fill(of_node_.begin(), of_node_.end(), 0.0F);
-      for (uint32_t q = m * kGpusPerNode; q < (m + 1) * kGpusPerNode; ++q)
-        if (routing.selected(rank, token, q)) data.add_summand(q, rank, token, of_node_);
+      for (uint32_t q = m * kGpusPerNode; q < (m + 1) * kGpusPerNode; ++q) {
+        if (!routing.selected(rank, token, q)) continue;
+        const auto [holder, source] = simulated_summand(scenario_, {q, rank});
+        data.add_summand(holder, source, token, of_node_);
+      }
       for (size_t h = 0; h < total_.size(); ++h) total_[h] += from_bf16(to_bf16(of_node_[h]));
     }
     return total_;
   }
 
  private:
+  const Scenario& scenario_;
   std::vector<float> total_, of_node_;
 };
 
@@ -128,7 +134,7 @@ class TwoStepSum {
 
 Expected<std::string> check_internode_dispatch(const InternodeCluster& host, const TestData& data) {
   const Scenario& s = host.scenario();
-  for (uint32_t rank = 0; rank < s.ranks; ++rank) {
+  for (uint32_t rank = 0; rank < simulated_ranks(s); ++rank) {
     const auto received = Received::of(host, rank);
     if (!received) return received.error();
     uint64_t row = 0;
@@ -147,8 +153,8 @@ Expected<std::string> check_internode_dispatch(const InternodeCluster& host, con
 Expected<std::string> check_internode_combine(const InternodeCluster& host, const TestData& data) {
   const Scenario& s = host.scenario();
   const uint64_t topk = topk_on_wire(s);
-  TwoStepSum sum(s.hidden);
-  for (uint32_t rank = 0; rank < s.ranks; ++rank) {
+  TwoStepSum sum(s);
+  for (uint32_t rank = 0; rank < simulated_ranks(s); ++rank) {
     const InternodeBuffers& b = host.buffers(rank);
     const uint32_t real = real_tokens(s);
     const auto rows = view_all<uint16_t>(host.cluster(), b.output_rows, uint64_t{real} * s.hidden);

@@ -7,6 +7,7 @@
 #include "sim/workload/internode.hpp"
 #include "sim/workload/internode_expectation.hpp"
 #include "sim/workload/intranode_run.hpp"
+#include "sim/workload/mirror.hpp"
 #include "sim/workload/network.hpp"
 #include "sim/workload/routing_file.hpp"
 #include "sim/workload/run_parts.hpp"
@@ -23,8 +24,9 @@ struct LinkRows {
 
 /// The least time for one byte of each row, in seconds: that of the busiest GPU, kind of link and direction.
 /// Dispatch and combine take the same ways, in opposite directions.
-double least_seconds_per_byte(const Routing& routing, const models::NetworkTopology& network,
-                              double nvlink_rate) {
+/// Of those that are simulated.
+double least_seconds_per_byte(const Routing& routing, uint32_t simulated,
+                              const models::NetworkTopology& network, double nvlink_rate) {
   const uint32_t ranks = routing.shape().ranks, nodes = ranks / kGpusPerNode;
   std::vector<LinkRows> out(ranks), in(ranks);
   for (uint32_t source = 0; source < ranks; ++source)
@@ -45,7 +47,7 @@ double least_seconds_per_byte(const Routing& routing, const models::NetworkTopol
         }
       }
   double busiest = 0;
-  for (uint32_t rank = 0; rank < ranks; ++rank) {
+  for (uint32_t rank = 0; rank < simulated; ++rank) {
     const auto nic = static_cast<double>(std::max(out[rank].nic, in[rank].nic));
     const auto nvlink = static_cast<double>(std::max(out[rank].nvlink, in[rank].nvlink));
     busiest = std::max({busiest, nic / nic_bytes_per_second(network, rank), nvlink / nvlink_rate});
@@ -67,8 +69,8 @@ void fill_internode_rates(ScenarioResult& result, const Scenario& s, const Routi
   result.nvlink_logical_gb_per_s = gb_per_s(routing.received(0) * s.row_bytes());
 
   const double nvlink_rate = machine.nvlink.links_per_gpu * machine.nvlink.link_bytes_per_second;
-  result.bound_us =
-      least_seconds_per_byte(routing, network, nvlink_rate) * static_cast<double>(s.row_bytes()) * 1e6;
+  result.bound_us = least_seconds_per_byte(routing, simulated_ranks(s), network, nvlink_rate) *
+                    static_cast<double>(s.row_bytes()) * 1e6;
   result.bound_share = result.time_us > 0 ? result.bound_us / result.time_us : 0;
 }
 
@@ -99,10 +101,11 @@ Expected<ScenarioResult> run_internode(const Scenario& scenario, const models::M
   if (const auto fits = check_fits_gpu(scenario, machine, bytes, what); !fits) return fits.error();
   const auto network = scenario_network(scenario);
   if (!network) return network.error();
-  auto cluster = Cluster::create(machine, scenario.ranks, &*network);
+  auto cluster = Cluster::create(machine, simulated_ranks(scenario), &*network);
   if (!cluster) return cluster.error();
-  const auto routing = scenario_routing(scenario, routing_shape(scenario));
+  auto routing = scenario_routing(scenario, routing_shape(scenario));
   if (!routing) return routing.error();
+  if (scenario.mirror) routing = mirrored_routing(routing_shape(scenario), *routing);
   const TestData data(scenario.seed);
   auto host = InternodeCluster::create(**cluster, scenario, *routing, data);
   if (!host) return host.error();
@@ -113,6 +116,7 @@ Expected<ScenarioResult> run_internode(const Scenario& scenario, const models::M
 
   ScenarioResult result;
   fill_times(result, **host, std::move(*timed));
+  result.surrogate = mirror_words(scenario);
   result.faults = fault_words(scenario, &*network);
   if (scenario.ptx.empty())  // kernels/src: what the even and the odd CTA of a channel do
     result.cta_roles = is_dispatch(scenario)

@@ -4,6 +4,7 @@
 
 #include "sim/workload/faults.hpp"
 #include "sim/workload/internode.hpp"
+#include "sim/workload/mirror.hpp"
 
 namespace ptxwire::sim {
 
@@ -94,6 +95,7 @@ Expected<void> validate_internode(const Scenario& s) {
   if (!is_dispatch(s) && s.notify == NotifyMode::full)
     return refuse(s, "'notify' is full, but combine takes the counts of a dispatch");
   if (const auto valid = validate_faults(s, true); !valid) return valid.error();
+  if (const auto valid = validate_mirror(s); !valid) return valid.error();
   if (const auto valid = validate_rdma_ring(s); !valid) return valid.error();
   return validate_nvlink_ring(s);
 }

@@ -73,6 +73,10 @@ uint32_t low_latency_queue_entries(const Scenario& s) {
 Expected<void> validate_low_latency(const Scenario& s) {
   if (s.revision != KernelRevision::a && s.revision != KernelRevision::c)
     return refuse(s, "'revision': the low-latency kernels have a and c");
+  if (s.mirror)
+    return refuse(s,
+                  "'mirror' is for the internode kernels, not for low latency, where every GPU sends to "
+                  "every other one");
   if (s.calls == 0 || s.calls > kMostCalls)
     return refuse(s, "'calls' is " + number(s.calls) + ", expected 1 to " + number(kMostCalls));
   if (const auto valid = validate_routing(s); !valid) return valid.error();

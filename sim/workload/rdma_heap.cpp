@@ -55,21 +55,28 @@ class Setup {
         config_(config),
         states_(states),
         proxies_(proxies),
-        memory_(config.ranks),
+        simulated_(config.simulated_ranks != 0 ? config.simulated_ranks : config.ranks),
+        memory_(simulated_),
         keys_(config.ranks) {}
 
   Expected<void> run() {
     states_.resize(config_.ranks);
-    proxies_.resize(config_.ranks);
-    for (uint32_t rank = 0; rank < config_.ranks; ++rank)
+    proxies_.resize(simulated_);
+    for (uint32_t rank = 0; rank < simulated_; ++rank)
       if (const auto made = allocate(rank); !made) return made.error();
-    for (uint32_t rank = 0; rank < config_.ranks; ++rank)
+    for (uint32_t rank = simulated_; rank < config_.ranks; ++rank)
+      if (const auto made = mirror(rank); !made) return made.error();
+    for (uint32_t rank = 0; rank < simulated_; ++rank)
       if (const auto written = write_tables(rank); !written) return written.error();
     if (!config_.network) return {};
-    for (uint32_t first = 0; first < config_.ranks; ++first)
-      for (uint32_t second = first + 1; second < config_.ranks; ++second)
-        if (!config_.connected || config_.connected(first, second))
-          if (const auto made = connect(first, second); !made) return made.error();
+    for (uint32_t first = 0; first < simulated_; ++first)
+      for (uint32_t second = first + 1; second < config_.ranks; ++second) {
+        if (config_.connected && !config_.connected(first, second)) continue;
+        const auto made = second < simulated_            ? connect(first, second)
+                          : second % simulated_ == first ? connect_to_mirror(first, second)
+                                                         : Expected<void>{};
+        if (!made) return made.error();
+      }
     return {};
   }
 
@@ -128,6 +135,22 @@ class Setup {
     return {};
   }
 
+  /// A rank without memory: that of its index in the simulated ones stands for it.
+  Expected<void> mirror(uint32_t rank) {
+    const uint32_t own = rank % simulated_;
+    states_[rank].heap = states_[own].heap;
+    if (!config_.network) return {};
+    for (uint64_t chunk = 0; chunk < chunks(); ++chunk) {
+      const uint64_t begin = chunk << config_.key_shift;
+      const auto keys =
+          cluster_.mirror_memory(GpuId{own}, states_[own].heap + begin, chunk_end(chunk) - begin,
+                                 config_.mirror_areas(states_[own].heap, rank));
+      if (!keys) return keys.error();
+      keys_[rank].push_back(*keys);
+    }
+    return {};
+  }
+
   [[nodiscard]] uint64_t chunk_end(uint64_t chunk) const {
     return std::min(std::max<uint64_t>(config_.heap_bytes, kSmallestAllocation), (chunk + 1)
                                                                                      << config_.key_shift);
@@ -179,6 +202,17 @@ class Setup {
     return {};
   }
 
+  Expected<void> connect_to_mirror(uint32_t rank, uint32_t peer) {
+    for (uint32_t queue = 0; queue < config_.queues_per_rank; ++queue) {
+      const uint64_t slot = uint64_t{peer} * config_.queues_per_rank + queue;
+      const auto number = cluster_.connect_to_itself(end_of(rank, slot), config_.options);
+      if (!number) return number.error();
+      if (const auto made = describe(rank, slot, *number); !made) return made.error();
+      if (queue == 0) add_peer(rank, peer, end_of(rank, slot), *number);
+    }
+    return {};
+  }
+
   void add_peer(uint32_t rank, uint32_t peer, const QueueEnd& end, uint32_t number) {
     HostProxyConfig& proxy = proxies_[rank];
     HostProxyConfig::Peer& added = proxy.peers.emplace_back();
@@ -225,6 +259,7 @@ class Setup {
   const RdmaHeapConfig& config_;
   std::vector<RdmaState>& states_;
   std::vector<HostProxyConfig>& proxies_;
+  uint32_t simulated_;
   std::vector<QueueMemory> memory_;
   std::vector<std::vector<MemoryKeys>> keys_;  ///< [rank][chunk]
 };

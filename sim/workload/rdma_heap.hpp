@@ -32,6 +32,10 @@ struct RdmaHeapConfig {
   QueueOptions options;
   /// Which pairs of different ranks get queues; asked with first < second. Empty: all.
   std::function<bool(uint32_t, uint32_t)> connected;
+  /// 0: all ranks are. Else ranks from here on have tables but no memory: requests to rank r, from the rank
+  /// (r mod so many) alone, come back to it (Cluster::mirror_memory).
+  uint32_t simulated_ranks = 0;
+  std::function<std::vector<MirrorArea>(DeviceAddress heap, uint32_t rank)> mirror_areas;
 };
 
 class RdmaHeap {

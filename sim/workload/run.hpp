@@ -62,6 +62,7 @@ struct ScenarioResult {
   std::vector<Figure>
       figures;  ///< of a microbenchmark, the one it is about first; bandwidths and bound are 0
   std::optional<Sampled> sampled;   ///< time_us is extrapolated
+  std::string surrogate;            ///< that stood for the whole, in words (mirror.hpp); empty: nothing did
   std::vector<std::string> faults;  ///< what the scenario made slow, late or unusable, in words (faults.hpp)
   std::vector<PairPart> parts;      ///< of a pair: the communication first
   RunReport timed;                  ///< report of the run that holds the timed call

@@ -100,6 +100,7 @@ struct Scenario {
   std::string faults;  ///< "nic3=0.5; link nic0-leaf0=down; rank5=200us" (faults.hpp)
   /// Bytes of rows are not stored, except of a sample: internode_elision.cpp, low_latency_elision.cpp.
   bool elide = false;
+  bool mirror = false;  ///< one node is simulated and stands for all (mirror.hpp)
   RoutingPattern routing = RoutingPattern::random;
   double zipf_exponent = 1.0;  ///< routing zipf: expert k in the order of popularity has weight (k + 1)^-s
   std::string routing_file;    ///< routing file: who gets which token (routing_file.hpp)

@@ -225,6 +225,7 @@ constexpr std::array kTable = {
     key<&Scenario::faults>("faults", "", "links, NICs and ranks that are slow, late or down", kAcrossNodes),
     key<&Scenario::elide>("elide", "", "whether the bytes of rows are not stored, except of a sample",
                           kAcrossNodes),
+    key<&Scenario::mirror>("mirror", "", "whether one node is simulated and stands for all", kAcrossNodes),
     key<&Scenario::routing>("routing", "random, all_to_one, none_to_last, masked, zipf, hot, file",
                             "who gets the tokens", kExpert),
     key<&Scenario::zipf_exponent>("zipf_exponent", "", "of the experts' popularity in the routing zipf",
