@@ -4,7 +4,7 @@ usage: figures.py [--update] FIGURES RESULT...
 
 RESULT: JSON files of Google Benchmark, or what `ptxwire run --json` wrote (the file's name is the benchmark's). FIGURES:
 {"date": ..., "figures": {benchmark: {figure: value}}}; --update puts the new values there and keeps those of benchmarks that
-were not run. Ratios are now over committed. Figures with "per_second" are better high, all others low. Sample output:
+were not run. Ratios are now over committed. Figures with "per_second" or "speed_up" are better high, all others low. Sample output:
 
   benchmark                              figure                              now  committed  ratio
   copy/untimed/16                        warp_instructions_per_second      21.4M      20.9M   1.02
