@@ -14,40 +14,45 @@ struct ForwarderBoard {
   volatile bool retired[kGpusPerNode];
 };
 
-/// Copies a row of the slot at hand to GPU `destination`, whose experts begin at `first_expert`.
-__device__ __forceinline__ void forward_row(const InternodeDispatchShape& shape, const char* slot,
-                                            RowMeta meta, const DispatchSlots& ring, int to, int first_expert,
-                                            int local_experts, int lane) {
-  constexpr PayloadHint kHint = PayloadHint::standard;
-  const RowShape& row = shape.row;
-  warp_copy<5, kHint, CopySource::payload>(lane, row.row_vectors,
-                                           ring.rows + static_cast<int64_t>(to) * row.row_vectors,
-                                           reinterpret_cast<const int4*>(slot));
-  if (lane == 0) store_payload(ring.meta + to, pack_meta(meta));
-#pragma unroll 1
-  for (int i = lane; i < row.scales; i += 32)
-    store_payload(ring.scales + static_cast<int64_t>(to) * row.scales + i,
-                  load_payload<kHint>(reinterpret_cast<const float*>(slot + row.scale_offset()) + i));
-  if (lane < row.topk) {
-    const int expert =
-        load_payload<kHint>(reinterpret_cast<const int*>(slot + row.idx_offset()) + lane) - first_expert;
-    const float weight =
-        load_payload<kHint>(reinterpret_cast<const float*>(slot + row.weight_offset()) + lane);
-    const bool local = expert >= 0 && expert < local_experts;
-    store_payload(ring.idx + to * row.topk + lane, local ? expert : -1);
-    store_payload(ring.weights + to * row.topk + lane, local ? weight : 0.0f);
-  }
-}
+/// How a forwarder brings a slot to another GPU through registers: its parts to arrays of their own.
+struct RegisterForward {
+  RowShape row;
+  DispatchSlots ring;
+  int first_expert, local_experts;  ///< of the other GPU
 
-/// The warp that serves GPU `destination`. Lane m looks after node m.
-__device__ inline void forward_rows(const InternodeComm& comm, const InternodeDispatchInput& in,
-                                    const InternodeDispatchOutput& out, const InternodeDispatchShape& shape,
-                                    ForwarderBoard& board, int channels, int channel, int destination,
-                                    int lane) {
+  __device__ int meta_offset(const RowShape& shape) const { return shape.meta(); }
+  __device__ void operator()(const char* slot, RowMeta meta, int to, int lane) const {
+    constexpr PayloadHint kHint = PayloadHint::standard;
+    warp_copy<5, kHint, CopySource::payload>(lane, row.row_vectors,
+                                             ring.rows + static_cast<int64_t>(to) * row.row_vectors,
+                                             reinterpret_cast<const int4*>(slot));
+    if (lane == 0) store_payload(ring.meta + to, pack_meta(meta));
+#pragma unroll 1
+    for (int i = lane; i < row.scales; i += 32)
+      store_payload(ring.scales + static_cast<int64_t>(to) * row.scales + i,
+                    load_payload<kHint>(reinterpret_cast<const float*>(slot + row.scale_offset()) + i));
+    if (lane < row.topk) {
+      const int expert =
+          load_payload<kHint>(reinterpret_cast<const int*>(slot + row.idx_offset()) + lane) - first_expert;
+      const float weight =
+          load_payload<kHint>(reinterpret_cast<const float*>(slot + row.weight_offset()) + lane);
+      const bool local = expert >= 0 && expert < local_experts;
+      store_payload(ring.idx + to * row.topk + lane, local ? expert : -1);
+      store_payload(ring.weights + to * row.topk + lane, local ? weight : 0.0f);
+    }
+  }
+};
+
+/// The warp that serves GPU `destination`. Lane m looks after node m. `forward(slot, meta, index, lane)`
+/// copies what is at `slot` to slot `index` of the ring there.
+template <typename Forward>
+__device__ void forward_rows(const InternodeComm& comm, const InternodeDispatchInput& in,
+                             const InternodeDispatchOutput& out, const InternodeDispatchShape& shape,
+                             Forward& forward, ForwarderBoard& board, int channels, int channel,
+                             int destination, int lane) {
   const bool has_node = lane < comm.nodes;
   const int node = has_node ? lane : 0;
   const int ring = channel * kGpusPerNode + comm.nvlink.rank;  // at the destination
-  const DispatchSlots slots(comm, shape.row, destination, ring);
   const DispatchCounters there(comm, destination, channels);
   const int* consumed_index =
       DispatchCounters(comm, comm.nvlink.rank, channels).consumed + channel * kGpusPerNode + destination;
@@ -78,8 +83,6 @@ __device__ inline void forward_rows(const InternodeComm& comm, const InternodeDi
   if (lane == 0) board.retired[destination] = false;
   named_barrier(kForwarderBarrier, (kGpusPerNode + 1) * 32);
 
-  const int local_experts = shape.experts / (comm.nodes * kGpusPerNode);
-  const int first_expert = (comm.node * kGpusPerNode + destination) * local_experts;
   int arrived = 0, read = 0;  // of the ring from node `lane`
   int forwarded = 0;          // rows of node `lane` that this destination got
   int produced = 0, consumed = 0;
@@ -112,14 +115,14 @@ __device__ inline void forward_rows(const InternodeComm& comm, const InternodeDi
     RingSlot from(begin, comm.rdma_slots);
     for (int i = begin; i < end; ++i, from.next()) {
       const char* slot = area + static_cast<int64_t>(from.slot()) * comm.slot_bytes;
-      const RowMeta meta = load_meta(slot + shape.row.meta());
+      const RowMeta meta = load_meta(slot + forward.meta_offset(shape.row));
       const bool wanted = (meta.gpus >> destination & 1) != 0;
       if (lane == source) {
         out.forward_record[(first_record + i) * kGpusPerNode + destination] = wanted ? forwarded : -1;
         forwarded += wanted;
       }
       if (!wanted) continue;
-      forward_row(shape, slot, meta, slots, to.slot(), first_expert, local_experts, lane);
+      forward(slot, meta, to.slot(), lane);
       ++produced;
       to.next();
       if (++copied == shape.nvlink_chunk) end = i + 1;

@@ -5,14 +5,38 @@
 
 namespace ptxwire {
 
+/// How a receiver takes the parts of a slot to their final place through registers.
+struct RegisterReceive {
+  RowShape row;
+  DispatchSlots slots;
+  const InternodeDispatchOutput& out;
+
+  __device__ RowMeta meta(int slot) const { return load_meta(slots.meta + slot); }
+  __device__ void operator()(int slot, RowMeta meta, int64_t to, int lane) const {
+    constexpr PayloadHint kHint = PayloadHint::standard;
+    warp_copy<5, kHint, CopySource::payload>(lane, row.row_vectors, out.rows + to * row.row_vectors,
+                                             slots.rows + static_cast<int64_t>(slot) * row.row_vectors);
+    if (lane == 0) store_payload(out.meta + to, pack_meta(meta));
+#pragma unroll 1
+    for (int i = lane; i < row.scales; i += 32)
+      store_payload(out.scales + to * row.scales + i,
+                    load_payload<kHint>(slots.scales + static_cast<int64_t>(slot) * row.scales + i));
+    if (lane < row.topk) {
+      store_payload(out.topk_idx + to * row.topk + lane,
+                    static_cast<int64_t>(load_payload<kHint>(slots.idx + slot * row.topk + lane)));
+      store_payload(out.topk_weights + to * row.topk + lane,
+                    load_payload<kHint>(slots.weights + slot * row.topk + lane));
+    }
+  }
+};
+
 /// The warp that takes what GPU `source` of the node forwards. Lane m looks after what came from node m.
-__device__ inline void receive_rows(const InternodeComm& comm, const InternodeDispatchInput& in,
-                                    const InternodeDispatchOutput& out, const InternodeDispatchShape& shape,
-                                    int channels, int channel, int source, int lane) {
-  constexpr PayloadHint kHint = PayloadHint::standard;
-  const RowShape& row = shape.row;
+/// `receive(slot, meta, row, lane)` takes a slot of the ring to row `row` of the output.
+template <typename Receive>
+__device__ void receive_rows(const InternodeComm& comm, const InternodeDispatchInput& in,
+                             const InternodeDispatchOutput& out, Receive& receive, int channels, int channel,
+                             int source, int lane) {
   const int ring = channel * kGpusPerNode + source;
-  const DispatchSlots slots(comm, row, comm.nvlink.rank, ring);
   const DispatchCounters here(comm, comm.nvlink.rank, channels);
   int* consumed_index =
       DispatchCounters(comm, source, channels).consumed + channel * kGpusPerNode + comm.nvlink.rank;
@@ -45,22 +69,10 @@ __device__ inline void receive_rows(const InternodeComm& comm, const InternodeDi
     left -= produced - consumed;
     for (; consumed < produced; ++consumed, from.next()) {
       const int slot = from.slot();
-      const RowMeta meta = load_meta(slots.meta + slot);
+      const RowMeta meta = receive.meta(slot);
       const int64_t to = shuffle(next_row, meta.node);
       next_row += lane == meta.node;
-      warp_copy<5, kHint, CopySource::payload>(lane, row.row_vectors, out.rows + to * row.row_vectors,
-                                               slots.rows + static_cast<int64_t>(slot) * row.row_vectors);
-      if (lane == 0) store_payload(out.meta + to, pack_meta(meta));
-#pragma unroll 1
-      for (int i = lane; i < row.scales; i += 32)
-        store_payload(out.scales + to * row.scales + i,
-                      load_payload<kHint>(slots.scales + static_cast<int64_t>(slot) * row.scales + i));
-      if (lane < row.topk) {
-        store_payload(out.topk_idx + to * row.topk + lane,
-                      static_cast<int64_t>(load_payload<kHint>(slots.idx + slot * row.topk + lane)));
-        store_payload(out.topk_weights + to * row.topk + lane,
-                      load_payload<kHint>(slots.weights + slot * row.topk + lane));
-      }
+      receive(slot, meta, to, lane);
     }
     __syncwarp();
     if (lane == 0) store_relaxed_sys(consumed_index, consumed);

@@ -282,6 +282,12 @@ extern "C" __global__ void __launch_bounds__(512, 1)
   notify(comm, GpuPosting(), in, out, shape, barrier);
 }
 
+extern "C" __global__ void __launch_bounds__(512, 1)
+    internode_notify_dispatch_d(InternodeComm comm, NotifyInput in, NotifyOutput out, NotifyShape shape,
+                                int barrier) {
+  notify(comm, ApartPosting(), in, out, shape, barrier);
+}
+
 /// Grid: 2C CTAs of max(128, 32 C) threads, of which the first one (B) or two (A) have something to do.
 extern "C" __global__ void __launch_bounds__(1024, 1)
     internode_cached_notify_dispatch_a(InternodeComm comm, HostPosting post, int channels, int barrier) {
@@ -290,6 +296,12 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
 extern "C" __global__ void __launch_bounds__(1024, 1)
     internode_cached_notify_dispatch_b(InternodeComm comm, int channels, int barrier) {
   if (blockIdx.x < barrier_ctas<GpuPosting>()) clear_between_barriers(comm, GpuPosting(), channels, barrier);
+}
+
+extern "C" __global__ void __launch_bounds__(1024, 1)
+    internode_cached_notify_dispatch_d(InternodeComm comm, int channels, int barrier) {
+  if (blockIdx.x < barrier_ctas<ApartPosting>())
+    clear_between_barriers(comm, ApartPosting(), channels, barrier);
 }
 
 /// The same grid: one CTA turns unused slot records into codes, the others do so with forward records.
@@ -306,6 +318,14 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
                                       const int* received_per_node, const int* node_channel_offsets,
                                       int tokens, int channels, int barrier) {
   cached_notify_combine(comm, GpuPosting(), slot_record, forward_record, received_per_node,
+                        node_channel_offsets, tokens, channels, barrier);
+}
+
+extern "C" __global__ void __launch_bounds__(1024, 1)
+    internode_cached_notify_combine_d(InternodeComm comm, int* slot_record, int* forward_record,
+                                      const int* received_per_node, const int* node_channel_offsets,
+                                      int tokens, int channels, int barrier) {
+  cached_notify_combine(comm, ApartPosting(), slot_record, forward_record, received_per_node,
                         node_channel_offsets, tokens, channels, barrier);
 }
 

@@ -1,4 +1,5 @@
-// How rows and counters cross the NIC: posted by the GPU (revision B) or through the host (revision A).
+// How rows and counters cross the NIC: posted by the GPU (revisions B and D) or through the host (revision
+// A).
 #pragma once
 
 #include "internode.cuh"
@@ -27,10 +28,7 @@ struct GpuPosting {
   }
   /// One lane per node gives slots back once a chunk of them is free: an addition at their producer.
   __device__ void give_back(const InternodeComm& comm, int node, int channel, int before, int now) const {
-    if (node == comm.node)
-      atomic_add_sys(comm.consumed(channel, node), static_cast<unsigned long long>(now - before));
-    else
-      add(comm, node, channel, comm.consumed(channel, comm.node), now - before);
+    give_back(comm, node, channel, 0, before, now);
   }
   __device__ static int least_to_give_back(int rdma_chunk) { return rdma_chunk; }
 
@@ -40,6 +38,25 @@ struct GpuPosting {
     const int queues = comm.rdma.queues_per_rank;
     for (int i = thread; i < comm.nodes * queues; i += threads)
       if (i / queues != comm.node) rdma_quiet(comm.rdma, comm.rank_on(i / queues), i % queues);
+  }
+
+ protected:
+  /// On the queue `further` behind that of the channel.
+  __device__ void give_back(const InternodeComm& comm, int node, int channel, int further, int before,
+                            int now) const {
+    if (node == comm.node)
+      atomic_add_sys(comm.consumed(channel, node), static_cast<unsigned long long>(now - before));
+    else
+      add(comm, node, channel + further, comm.consumed(channel, comm.node), now - before);
+  }
+};
+
+/// Revision D: slots are given back on queue pairs of their own, so that they do not wait behind rows.
+struct ApartPosting : GpuPosting {
+  static constexpr Revision kRevision = Revision::d;
+
+  __device__ void give_back(const InternodeComm& comm, int node, int channel, int before, int now) const {
+    GpuPosting::give_back(comm, node, channel, static_cast<int>(gridDim.x) / 2, before, now);
   }
 };
 

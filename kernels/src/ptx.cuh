@@ -232,6 +232,21 @@ __device__ __forceinline__ int load_acquire_cta(const int* shared) {
   return v;
 }
 
+/// A lock in shared memory, 0 when free. Lanes of a warp may each take one of their own, not the same.
+__device__ __forceinline__ bool try_lock_cta(int* shared) {
+  int old;
+  asm volatile("atom.acquire.cta.shared.cas.b32 %0, [%1], 0, 1;"
+               : "=r"(old)
+               : "r"(shared_address(shared))
+               : "memory");
+  return old == 0;
+}
+__device__ __forceinline__ void unlock_cta(int* shared) {
+  asm volatile(
+      "{ .reg .b32 old; atom.release.cta.shared.exch.b32 old, [%0], 0; }" ::"r"(shared_address(shared))
+      : "memory");
+}
+
 /// Joins `threads` threads (a multiple of 32) of the CTA on one of its 16 hardware barriers.
 __device__ __forceinline__ void named_barrier(int id, int threads) {
   asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");

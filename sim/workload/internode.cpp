@@ -48,6 +48,9 @@ InternodeLayout::InternodeLayout(const Scenario& s)
   slot_bytes = static_cast<uint32_t>(
       round_up(payload + kMetaBytes + s.scales() * sizeof(float) + topk * (sizeof(int32_t) + sizeof(float)),
                kVectorBytes));
+  const bool whole_slots = s.revision == KernelRevision::d;  // over NVLink as over RDMA
+  meta_offset = static_cast<uint32_t>(payload + (whole_slots ? s.scales() * sizeof(float) : 0));
+  nvlink_row_stride = whole_slots ? slot_bytes : payload;
   const uint64_t area = rings * rdma_slots * slot_bytes, ranges = rings * kRangeInts * sizeof(int32_t);
   const uint64_t indices = rings * sizeof(uint64_t), barrier = kBarrierRounds * sizeof(uint64_t);
   const uint64_t counts = nodes * (kGpusPerNode + s.experts / nodes + 1) * sizeof(int32_t);
@@ -70,7 +73,8 @@ InternodeLayout::InternodeLayout(const Scenario& s)
   Sections in_buffer(nvlink_bytes);
   nvlink.matrix = in_buffer(kGpusPerNode * (nodes + s.experts / s.ranks) * sizeof(int32_t));
   nvlink.metadata = in_buffer(nvlink_metadata_ints * sizeof(int32_t));
-  nvlink.rows = in_buffer(slots * payload);
+  nvlink.rows = in_buffer(slots * nvlink_row_stride);
+  if (whole_slots) return;
   nvlink.source = in_buffer(slots * kMetaBytes);
   nvlink.idx = in_buffer(slots * topk * sizeof(int32_t));
   nvlink.weights = in_buffer(slots * topk * sizeof(float));
@@ -98,7 +102,7 @@ Expected<std::unique_ptr<InternodeCluster>> InternodeCluster::create(Cluster& cl
   return host;
 }
 
-/// Queues join GPUs of one index in different nodes. Revision a has one per peer, b one per channel.
+/// Queues join GPUs of one index in different nodes. Revision a has one per peer, b one per channel, d two.
 Expected<void> InternodeCluster::connect() {
   constexpr uint32_t kUsualKeyShift = 29;
   const Scenario& s = scenario();
@@ -106,7 +110,8 @@ Expected<void> InternodeCluster::connect() {
   config.ranks = s.ranks;
   config.heap_bytes = layout_.heap_bytes;
   const bool proxied = s.revision == KernelRevision::a;
-  config.queues_per_rank = s.queues != 0 ? s.queues : proxied ? 1 : s.channels();
+  const uint32_t per_channel = s.revision == KernelRevision::d ? 2 : 1;
+  config.queues_per_rank = s.queues != 0 ? s.queues : proxied ? 1 : per_channel * s.channels();
   config.queues_in_host_memory = proxied;
   // One thread posts a chunk as one entry, so no chunk may cross from one key to the next.
   config.key_shift = std::max(kUsualKeyShift, static_cast<uint32_t>(std::bit_width(layout_.heap_bytes)));
@@ -182,6 +187,12 @@ uint32_t combine_threads(const Scenario& s) {
   return (kGpusPerNode + forwarders + 1) * 32;
 }
 
+/// kernels/src/internode_{dispatch,combine}_d.cu
+uint32_t main_shared_bytes(const Scenario& s) {
+  constexpr uint32_t kDispatchBytes = 8 * 16384;
+  return s.revision == KernelRevision::d ? kDispatchBytes : 0;
+}
+
 uint32_t cached_notify_threads(const Scenario& s) { return std::max(128U, 32 * s.channels()); }
 
 }  // namespace
@@ -204,6 +215,7 @@ LaunchConfig InternodeCluster::main_launch(uint32_t rank) const {
   LaunchConfig config = communication_launch(modules().main, programs().main_entry, s.sms,
                                              is_dispatch(s) ? kDispatchThreads : combine_threads(s),
                                              is_dispatch(s) ? "dispatch" : "combine");
+  config.dynamic_shared_bytes = main_shared_bytes(s);
   const InternodeBuffers& b = buffers_[rank];
   const InternodeRowShape row{as_int(row_payload_bytes(s) / kVectorBytes), as_int(s.scales()),
                               as_int(topk_on_wire(s))};

@@ -28,7 +28,9 @@ struct InternodeLayout {
   CommBuffers nvlink;  ///< its offsets
   uint64_t nvlink_bytes = 0;
   uint32_t rdma_slots = 0;  ///< a multiple of the chunk
-  uint32_t slot_bytes = 0;  ///< row, 8 bytes of meta, scales, idx and weights, rounded up to 16
+  uint32_t slot_bytes = 0;  ///< row, 8 bytes of meta, scales (d: before meta), idx, weights; a multiple of 16
+  uint32_t meta_offset = 0;        ///< in a slot
+  uint64_t nvlink_row_stride = 0;  ///< of the rings over NVLink: d has whole slots there, a and b arrays
   uint32_t nvlink_metadata_ints = 0;
   explicit InternodeLayout(const Scenario& scenario);
 };

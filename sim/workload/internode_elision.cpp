@@ -28,8 +28,8 @@ Expected<void> InternodeCluster::elide(uint32_t rank) {
   for (const int64_t area : {layout_.heap.send, layout_.heap.receive})
     rows(heap_->heap(rank) + static_cast<uint64_t>(area) + heap_ring * layout_.slot_bytes, layout_.slot_bytes,
          other_channels * heap_ring);
-  const uint64_t nvlink_ring = uint64_t{kGpusPerNode} * s.nvlink_slots;
-  rows(b.comm + static_cast<uint64_t>(layout_.nvlink.rows) + nvlink_ring * payload, payload,
+  const uint64_t nvlink_ring = uint64_t{kGpusPerNode} * s.nvlink_slots, stride = layout_.nvlink_row_stride;
+  rows(b.comm + static_cast<uint64_t>(layout_.nvlink.rows) + nvlink_ring * stride, stride,
        other_channels * nvlink_ring);
   // Rows of all ranks by source, then by token.
   const auto received = [&](DeviceAddress address) {

@@ -15,6 +15,7 @@ constexpr uint32_t kMaxCombineNodes = 16;   ///< a forwarding warp each beside t
 constexpr uint32_t kMaxChannels = 32;       ///< a warp each in notify
 constexpr uint32_t kMinSms = 4;             ///< notify's CTAs: barriers, slot records, forward records
 constexpr uint32_t kRdmaSenders = 7, kForwarderWarps = 16;
+constexpr uint32_t kMostBulkSlotBytes = 16384 - 16;  ///< kernels/src/internode_dispatch_d.cu
 constexpr uint32_t kMaxQueues = 64, kMaxVirtualLanes = 8;
 
 Error refuse(const Scenario& s, std::string message, std::string hint = {}) {
@@ -79,8 +80,14 @@ Expected<void> validate_internode(const Scenario& s) {
   if (s.ranks % kGpusPerNode != 0 || node_count(s) < 2 || node_count(s) > most)
     return refuse(s, "'ranks' is " + number(s.ranks) + ", the internode kernels take 8 on each of 2 to " +
                          number(most) + " nodes");
-  if (s.revision != KernelRevision::a && s.revision != KernelRevision::b)
-    return refuse(s, "'revision': of the internode kernels a and b run");
+  if (s.revision == KernelRevision::c || (s.revision == KernelRevision::d && !is_dispatch(s)))
+    return refuse(s, is_dispatch(s) ? "'revision': internode dispatch has a, b and d"
+                                    : "'revision': internode combine has a and b");
+  if (const uint32_t bytes = InternodeLayout(s).slot_bytes;
+      s.revision == KernelRevision::d && bytes > kMostBulkSlotBytes)
+    return refuse(s, "'hidden' is " + number(s.hidden) + ": slots of " + number(bytes) +
+                         " bytes do not fit the staging of revision d, at most " +
+                         number(kMostBulkSlotBytes));
   if (s.revision == KernelRevision::a && s.queues > 1)
     return refuse(s, "'queues' is " + number(s.queues) + ", the host of revision a posts on one per peer");
   if (s.sms < kMinSms || s.sms % 2 != 0 || s.channels() > kMaxChannels)

@@ -50,7 +50,7 @@ std::vector<MirrorArea> mirror_areas(const Scenario& s, const InternodeLayout& l
   };
   if (is_dispatch(s)) {  // a slot names the node it comes from (row_meta)
     areas[0].item_bytes = layout.slot_bytes;
-    areas[0].word_offset = static_cast<uint32_t>(row_payload_bytes(s));
+    areas[0].word_offset = layout.meta_offset;
     areas[0].word = static_cast<uint32_t>(node);
   }
   return areas;

@@ -79,6 +79,36 @@ TEST_CASE("internode: the machine without time computes the same", "[sim]") {
   CHECK(result->result == ResultState::correct);
 }
 
+TEST_CASE("internode: dispatch of revision d, with everything that may travel, and corner routings",
+          "[sim]") {
+  Scenario scenario = small(kDispatch);
+  scenario.revision = KernelRevision::d;
+  scenario.send_topk = GENERATE(false, true);
+  scenario.elements = scenario.send_topk ? ElementType::bf16 : ElementType::fp8;
+  scenario.routing = GENERATE(RoutingPattern::random, RoutingPattern::masked, RoutingPattern::none_to_last);
+  run(scenario);
+}
+
+TEST_CASE(
+    "internode: revision d with odd token counts, full-size rows, other queues, notify on the GPUs, elided",
+    "[sim]") {
+  Scenario scenario = small(kDispatch);
+  scenario.revision = KernelRevision::d;
+  scenario.sms = 6;
+  scenario.tokens = 41;
+  SECTION("fewer tokens than channels") { scenario.tokens = 2; }
+  SECTION("full-size rows") { scenario.hidden = 7168; }
+  SECTION("one queue") { scenario.queues = 1; }
+  SECTION("notify on the GPUs") { scenario.notify = NotifyMode::full; }
+  SECTION("elided rows") { scenario.elide = true; }
+  SECTION("a ring that just fits") { scenario.rdma_slots = 14; }
+  SECTION("one call more, after a flush") {
+    scenario.calls = 3;
+    scenario.flush_l2 = true;
+  }
+  run(scenario);
+}
+
 TEST_CASE("internode: layout and notify on the GPUs give the tables that the host computes", "[sim]") {
   Scenario scenario = small(kDispatch);
   scenario.revision = GENERATE(KernelRevision::a, KernelRevision::b);
