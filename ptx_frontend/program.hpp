@@ -181,6 +181,13 @@ struct PollLoop {
   std::vector<std::pair<uint32_t, uint32_t>> body;  ///< sorted, disjoint half-open pc ranges of its blocks
 };
 
+/// Which rows of an entry's registers hold a value that may still be read when its op at `pc` is next, where
+/// a warp may wait for long: at barriers, behind them, and at the headers of poll loops.
+struct LiveRows {
+  uint32_t pc = kNoPc;
+  std::vector<uint32_t> rows;  ///< a bit per row
+};
+
 struct ProgramParameter {
   uint32_t offset = 0;  ///< in the parameter area
   uint32_t bytes = 0;
@@ -235,6 +242,7 @@ struct Program {
   std::vector<ProgramFunction> functions;
   std::vector<ProgramVariable> variables;
   std::vector<PollLoop> poll_loops;
+  std::vector<LiveRows> live_rows;  ///< ascending by pc
   std::vector<Location> locations{Location{}};
   std::vector<std::string> files;
   std::vector<std::string>

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <map>
 #include <memory_resource>
+#include <new>
+#include <utility>
 #include <vector>
 
 namespace ptxwire {
@@ -12,7 +14,7 @@ namespace ptxwire {
 /// Hands out memory piece by piece and takes all of it back when it is destroyed. Of what is freed before
 /// only pieces of over a page, such as a std::pmr pool passes on, are used again, for others of about their
 /// size. For containers that grow, or below such a pool. Not thread-safe. Large pages are asked for, not
-/// required.
+/// required, and not for the first quarter of a megabyte.
 class LargePages final : public std::pmr::memory_resource {
  public:
   LargePages() = default;
@@ -28,7 +30,8 @@ class LargePages final : public std::pmr::memory_resource {
     return this == &other;
   }
 
-  std::vector<std::byte*> regions_;
+  std::vector<std::pair<std::byte*, std::align_val_t>> regions_;
+  size_t handed_out_ = 0;      ///< bytes of all regions
   std::byte* free_ = nullptr;  ///< rest of the region last begun
   size_t free_bytes_ = 0;
   std::map<size_t, std::vector<void*>> freed_;  ///< by size, rounded up

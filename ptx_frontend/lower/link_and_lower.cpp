@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <optional>
+#include <set>
 #include <unordered_map>
 
 #include "ptx_frontend/frontend.hpp"
@@ -19,6 +20,12 @@ namespace ptxwire::ptx {
 namespace {
 
 constexpr uint32_t kMaximumRows = 65536;  // what Slot::index can tell apart
+constexpr size_t kMostLiveChecks = 4'000'000;
+
+bool may_wait_long(Opcode opcode) {
+  return opcode == Opcode::bar || opcode == Opcode::barrier_cluster || opcode == Opcode::mbarrier_test_wait ||
+         opcode == Opcode::mbarrier_try_wait;
+}
 
 class ProgramBuilder {
  public:
@@ -76,6 +83,7 @@ class ProgramBuilder {
     function.register_rows = allocation.rows;
     function.predicates = allocation.predicates;
     std::vector<PollLoop> loops = find_poll_loops(code, graph, intervals, allocation);
+    if (function.is_entry) append_live_rows(code, loops, intervals, allocation);
     apply_allocation(allocation, code);
     append(lowering, graph, post_dominators, function);
     append_loops(std::move(loops), function.entry_pc);
@@ -153,6 +161,20 @@ class ProgramBuilder {
       }
       program_.poll_loops.push_back(std::move(loop));
     }
+  }
+
+  // The function's code comes next: its positions begin at the end of what there is.
+  void append_live_rows(const VirtualCode& code, const std::vector<PollLoop>& loops,
+                        const LiveIntervals& intervals, const RegisterAllocation& allocation) {
+    std::set<uint32_t> positions;
+    for (const PollLoop& loop : loops) positions.insert(loop.header);
+    for (uint32_t i = 0; i + 1 < code.ops.size(); ++i)
+      if (may_wait_long(code.ops[i].opcode)) positions.insert({i, i + 1});
+    // What they are good for is host memory of big clusters: not worth much time on kernels of thousands.
+    if (positions.size() * code.classes.size() > kMostLiveChecks) return;
+    for (const uint32_t i : positions)
+      program_.live_rows.push_back({static_cast<uint32_t>(program_.code.size()) + i,
+                                    rows_live_before(code, intervals, allocation, i)});
   }
 
   LinkedImage image_;

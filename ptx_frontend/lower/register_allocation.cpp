@@ -94,6 +94,17 @@ RegisterAllocation allocate_registers(const VirtualCode& code, const LiveInterva
   return allocation;
 }
 
+std::vector<uint32_t> rows_live_before(const VirtualCode& code, const LiveIntervals& intervals,
+                                       const RegisterAllocation& allocation, uint32_t i) {
+  std::vector<uint32_t> rows((allocation.rows + 31) / 32, 0);
+  for (VirtualRegister r = 0; r < code.classes.size(); ++r) {
+    if (code.classes[r] == RegisterClass::predicate || !is_live_at(intervals, r, 2 * i)) continue;
+    for (uint32_t row = allocation.index[r]; row < allocation.index[r] + rows_of(code.classes[r]); ++row)
+      rows[row / 32] |= 1U << row % 32;
+  }
+  return rows;
+}
+
 void apply_allocation(const RegisterAllocation& allocation, VirtualCode& code) {
   const auto place = [&](Slot& slot, VirtualRegister r) {
     if (r != kNoRegister) slot.index = static_cast<uint16_t>(allocation.index[r]);

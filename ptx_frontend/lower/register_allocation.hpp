@@ -25,6 +25,10 @@ struct RegisterAllocation {
 /// rightly. Quads come first, then pairs, then single rows, which gives each its alignment without gaps.
 RegisterAllocation allocate_registers(const VirtualCode& code, const LiveIntervals& intervals);
 
+/// The rows, a bit each, of the registers that are live before op `i`.
+std::vector<uint32_t> rows_live_before(const VirtualCode& code, const LiveIntervals& intervals,
+                                       const RegisterAllocation& allocation, uint32_t i);
+
 /// Writes the allocation into the slots of ops and lists.
 void apply_allocation(const RegisterAllocation& allocation, VirtualCode& code);
 

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -192,6 +193,8 @@ struct RunLimits {
   uint32_t threads = 0;                              ///< 0: all cores
   bool park_polls = true;
   int64_t quantum_cycles = 64;  ///< how far a warp may run ahead of the event clock
+  /// Less host memory per waiting warp for more time; none: with more than 32 GPUs. Results are the same.
+  std::optional<bool> spare_registers;
   /// Called every few windows; returning false stops the run with an Error.
   std::function<bool(const RunProgress&)> progress;
 };

@@ -15,6 +15,9 @@ using models::Picoseconds;
 
 namespace {
 
+/// With more than these the registers of waiting warps would take more memory than a workstation has.
+constexpr size_t kManyGpus = 32;
+
 constexpr std::string_view kWaitingHint =
     "each line names who waits and at which address, barrier or instruction";
 
@@ -77,6 +80,9 @@ Expected<RunReport> ClusterImplementation::run(const RunLimits& limits) {
   group_.elides =
       std::any_of(memories_.begin(), memories_.end(), [](const auto& space) { return space->elides(); });
   group_.quantum_cycles = limits.quantum_cycles;
+  group_.spares_registers = limits.spare_registers.value_or(devices_.size() > kManyGpus);
+  for (const std::unique_ptr<Device>& device : devices_)
+    device->register_memory().set_spare(group_.spares_registers);
   const Picoseconds begin = now();
   for (const std::unique_ptr<LogicalProcess>& process : processes_) process->run_until(begin);
   const Before before = snapshot();

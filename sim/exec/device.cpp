@@ -120,14 +120,14 @@ std::pair<uint64_t, uint64_t> part_range(const WarpTransaction& transaction, uns
   return {begin, begin + transaction.parts[p].bytes};
 }
 
-/// L1 keeps whole sectors as they are now: up to kKeptSectors of them travel behind the lanes' bytes.
+/// L1 keeps whole sectors as they are now: up to kKeptSectors of them travel beside the lanes' bytes.
 void keep_sectors(WarpTransaction& transaction, unsigned first, unsigned count, const MemorySpace& space) {
   uint32_t sector = transaction.sectors(first);
   for (unsigned p = first; p < first + count; ++p) {
     for (uint32_t s = 0; s < 4; ++s) {
       if ((transaction.parts[p].sector_mask >> s & 1U) == 0) continue;
       if (sector < WarpTransaction::kKeptSectors) {
-        uint8_t* target = transaction.data.data() + 512 + size_t{sector} * kSectorBytes;
+        uint8_t* target = transaction.kept() + size_t{sector} * kSectorBytes;
         const uint64_t address = transaction.parts[p].line + uint64_t{s} * kSectorBytes;
         for (uint64_t bytes = kSectorBytes; bytes != 0;
              --bytes) {  // the last sector of an allocation may be short
@@ -154,7 +154,7 @@ void Device::ring_doorbells(const WarpTransaction& transaction, Picoseconds now)
     const uint64_t address = transaction.contiguous
                                  ? transaction.base + uint64_t{lane - first} * transaction.lane_bytes
                                  : transaction.address[lane];
-    const uint8_t* bytes = transaction.data.data() + size_t{lane} * transaction.lane_bytes;
+    const uint8_t* bytes = transaction.data() + size_t{lane} * transaction.lane_bytes;
     group_.registers[nic]->store(address, {bytes, transaction.lane_bytes}, now);
   }
 }
@@ -184,7 +184,7 @@ void Device::perform_here(WarpTransaction& transaction, unsigned first, unsigned
         transaction.role == WarpTransaction::Role::bulk
             ? 0
             : static_cast<size_t>(std::countr_zero(transaction.mask)) * transaction.lane_bytes;
-    uint8_t* data = transaction.data.data() + skip + (begin - transaction.base);
+    uint8_t* data = transaction.data() + skip + (begin - transaction.base);
     if (load) {
       if (space.elides())
         space.read(begin, end - begin, data);
@@ -209,7 +209,7 @@ void Device::perform_here(WarpTransaction& transaction, unsigned first, unsigned
       for (uint32_t m = transaction.parts[p].lane_mask; m != 0; m &= m - 1) {
         const auto lane = static_cast<size_t>(std::countr_zero(m));
         uint8_t* memory = space.resolve(transaction.address[lane], bytes);
-        uint8_t* data = transaction.data.data() + lane * bytes;
+        uint8_t* data = transaction.data() + lane * bytes;
         if (load) {
           std::memcpy(data, memory, bytes);
           continue;
@@ -218,8 +218,9 @@ void Device::perform_here(WarpTransaction& transaction, unsigned first, unsigned
           std::memcpy(memory, data, bytes);
         } else {
           const ptx::Modifiers& modifiers = transaction.op->modifiers;
+          const bool swaps = modifiers.atomic == ptx::AtomicOp::cas;
           apply_atomic_bytes(modifiers.atomic, modifiers.type, transaction.lane_bytes, memory, data,
-                             transaction.second.data() + lane * bytes, true);
+                             swaps ? transaction.second() + lane * bytes : nullptr, true);
         }
         home.notify_write(transaction.address[lane], bytes, now, waker);
       }

@@ -38,6 +38,7 @@ struct DeviceGroup {
   std::vector<Device*> devices;
   std::vector<MemorySpace*> device_memory, host_memory, nic_registers;  ///< by GPU
   bool park_polls = true;
+  bool spares_registers = false;            ///< host memory counts for more than speed, see RegisterMemory
   bool elides = false;                      ///< some memory has elided rows
   int64_t quantum_cycles = 64;              ///< how far a warp may run ahead of the event clock
   std::vector<MappedRegisters*> registers;  ///< of its NIC, by GPU; empty without a network
@@ -127,6 +128,7 @@ class Device final : public models::MemoryClient {
   [[nodiscard]] models::GpuMemorySystem& memory() { return memory_; }
   /// For what is reached at random while warps run: registers, fragments.
   [[nodiscard]] std::pmr::memory_resource* warp_memory() { return &pool_; }
+  [[nodiscard]] RegisterMemory& register_memory() { return register_memory_; }
   [[nodiscard]] Sm& sm(uint32_t index) { return *sms_[index]; }
   [[nodiscard]] const models::ClockDomain& clock() const { return clock_; }
   [[nodiscard]] int64_t cycle(models::Picoseconds time) const { return clock_.cycle_at_or_after(time); }
@@ -182,7 +184,8 @@ class Device final : public models::MemoryClient {
   models::GpuMemorySystem& memory_;
   models::ClockDomain clock_;
   LargePages large_pages_;
-  std::pmr::unsynchronized_pool_resource pool_{&large_pages_};
+  std::pmr::unsynchronized_pool_resource pool_{{.largest_required_pool_block = 4096}, &large_pages_};
+  RegisterMemory register_memory_{pool_};
   std::vector<std::unique_ptr<Sm>> sms_;
   GridScheduler scheduler_;
   std::pmr::deque<WarpTransaction> transactions_{&large_pages_};

@@ -25,7 +25,8 @@ class L1Cache {
     while (sets_ * 2 * kWays * kLine <= bytes) sets_ *= 2;
     if (bytes < uint64_t{kWays} * kLine) sets_ = 0;
     tags_.assign(sets_, {});
-    lines_.resize(sets_ * kWays);
+    // Left as it is: a line is read only where it was filled, and most kernels fill few.
+    lines_ = std::make_unique_for_overwrite<Line[]>(sets_ * kWays);
     invalidate();
   }
   [[nodiscard]] bool present() const { return sets_ != 0; }
@@ -156,7 +157,7 @@ class L1Cache {
   uint64_t changes_ = 0, invalidated_ = 0;
   std::vector<uint64_t> written_ = std::vector<uint64_t>(kWrittenLines);
   std::vector<Set> tags_;
-  std::vector<Line> lines_;  ///< [set][way]
+  std::unique_ptr<Line[]> lines_;  ///< [set][way]
 };
 
 }  // namespace ptxwire::sim

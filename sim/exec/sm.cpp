@@ -20,6 +20,7 @@ Sm::~Sm() = default;
 
 Cta& Sm::place(Launch& launch, uint64_t linear, uint32_t first_scheduler, uint32_t shared_bytes,
                int64_t cycle) {
+  free_released();
   auto owned = std::make_unique<Cta>();
   Cta& cta = *owned;
   cta.launch = &launch;
@@ -41,14 +42,14 @@ Cta& Sm::place(Launch& launch, uint64_t linear, uint32_t first_scheduler, uint32
   l1_.invalidate();
   const ptx::ProgramFunction& function = cta.program->program().functions[cta.function];
   for (uint32_t w = 0; w < warps; ++w) {
-    auto warp = std::make_unique<Warp>(device_.warp_memory());
+    auto warp = std::make_unique<Warp>(device_.warp_memory(), device_.register_memory());
     warp->cta = &cta;
     warp->index = w;
     warp->scheduler = (first_scheduler + w) % kSchedulers;
     const uint32_t lanes = std::min(32U, cta.threads - w * 32);
     warp->existing = lanes == 32 ? ~0U : (1U << lanes) - 1;
     warp->alive = warp->existing;
-    warp->rows.assign(size_t{function.register_rows} * 32, 0);
+    warp->rows.resize(function.register_rows);
     warp->row_ready.assign(function.register_rows, 0);
     warp->row_pending.assign(function.register_rows, 0);
     warp->predicates.assign(function.predicates, 0);
@@ -76,6 +77,12 @@ void Sm::start(Cta& cta, int64_t cycle) {
 }
 
 void Sm::release_cta_later(Cta& cta) { releasable_.push_back(&cta); }
+
+void Sm::free_released() {
+  for (Cta* done : releasable_)
+    std::erase_if(retired_, [&](const std::unique_ptr<Cta>& owned) { return owned.get() == done; });
+  releasable_.clear();
+}
 
 // ------------------------------------------------------------------------------------------------ fragments
 // and events
@@ -135,9 +142,7 @@ void Sm::prepare(uint64_t argument) const {
 }
 
 void Sm::on_event(Picoseconds now, uint64_t argument) {
-  for (Cta* done : releasable_)
-    std::erase_if(retired_, [&](const std::unique_ptr<Cta>& owned) { return owned.get() == done; });
-  releasable_.clear();
+  free_released();
   const auto timer = static_cast<Timer>(argument >> 60);
   const auto index = static_cast<uint32_t>(argument >> 32 & 0x0FFFFFFF);
   if (timer == Timer::chunk) {
@@ -191,6 +196,7 @@ void Sm::account_wait(Fragment& fragment, int64_t cycle) {
   }
   fragment.waker = kWokenOtherwise;
   fragment.waiting = false;
+  if (fragment.warp->rows.stowed()) restore_registers(*fragment.warp);
 }
 
 void Sm::resume(Fragment& fragment, int64_t cycle) {

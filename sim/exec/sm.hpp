@@ -63,10 +63,11 @@ class Sm {
   /// Polls that read a clock and were parked at or before `parked_since` take another turn.
   bool nudge_clocks(int64_t cycle, int64_t parked_since);
   void waiting_report(std::vector<std::string>& lines, size_t limit) const;
-  void release_cta_later(
-      Cta& cta);  ///< nothing in flight names it any more: freed at the next event of this SM
+  /// Nothing in flight names it any more: freed at the next event of this SM, or when it gets a new one.
+  void release_cta_later(Cta& cta);
 
  private:
+  void free_released();
   enum class Timer : uint64_t { resume, chunk, join_check };
   static constexpr uint32_t kSchedulers = models::SmRoom::kSchedulers;
 
@@ -107,6 +108,8 @@ class Sm {
   static const uint32_t* source32(const Fragment& fragment, const ptx::Slot& slot);
   static const uint64_t* source64(const Fragment& fragment, const ptx::Slot& slot);
   static uint64_t uniform_source(const Fragment& fragment, const ptx::Slot& slot, uint32_t mask);
+  void stow_registers(const Fragment& fragment, uint32_t pc);
+  static void restore_registers(Warp& warp);
   static void write_lane(const Fragment& fragment, const ptx::Slot& slot, uint32_t lane, uint64_t value);
   static void addresses(const Fragment& fragment, const ptx::Slot& slot, int64_t offset, uint64_t* out);
   static void gather_operands(const Fragment& fragment, const ptx::Op& op, uint32_t first_source,

@@ -60,7 +60,7 @@ void Sm::wake_window_waiters(int64_t cycle) {
 }
 
 void Sm::fill_l1(const WarpTransaction& transaction) {
-  const uint8_t* sector = transaction.data.data() + 512;
+  const uint8_t* sector = transaction.kept();
   alignas(16) uint8_t line[kLineBytes];
   if (transaction.sectors(transaction.part_count) > WarpTransaction::kKeptSectors) return;
   for (uint32_t p = 0; p < transaction.part_count; ++p) {
@@ -94,7 +94,7 @@ void Sm::transaction_completed(WarpTransaction& transaction, Picoseconds now) {
     if (transaction.invalidates_l1) l1_.invalidate();
     if (transaction.fills_l1) fill_l1(transaction);
     scatter(warp, transaction.row_base, *transaction.op, transaction.mask, transaction.lane_bytes,
-            transaction.data.data());
+            transaction.data());
     bool last = true;
     Fragment& fragment = *transaction.fragment;
     if (transaction.wakes_fragment) last = --fragment.wait_detail == 0;
@@ -112,7 +112,7 @@ void Sm::transaction_completed(WarpTransaction& transaction, Picoseconds now) {
         if (transaction.address[lane] == previous) continue;
         previous = transaction.address[lane];
         note_poll(fragment, transaction.address[lane], transaction.lane_bytes,
-                  transaction.data.data() + lane * transaction.lane_bytes, false, sampled);
+                  transaction.data() + lane * transaction.lane_bytes, false, sampled);
       }
     }
     if (transaction.wakes_fragment) {

@@ -77,6 +77,7 @@ bool Sm::send_async(Fragment& fragment, const Op& op, uint32_t mask, const uint6
   const auto bytes = static_cast<uint32_t>(uniform_source(fragment, op.src[2], mask));
   WarpTransaction& transaction = *device_.new_transaction();
   transaction.role = WarpTransaction::Role::async_copy;
+  transaction.make_room();
   transaction.kind = AccessKind::load;
   transaction.posted = false;
   transaction.lane_bytes = static_cast<uint8_t>(bytes);
@@ -94,8 +95,8 @@ bool Sm::send_async(Fragment& fragment, const Op& op, uint32_t mask, const uint6
     return false;
   }
   std::copy_n(source, 32, transaction.address.begin());
-  std::memcpy(transaction.second.data(), offset.data(), sizeof(offset));
-  std::memcpy(transaction.second.data() + kValidBytes, valid.data(), sizeof(valid));
+  std::memcpy(transaction.second(), offset.data(), sizeof(offset));
+  std::memcpy(transaction.second() + kValidBytes, valid.data(), sizeof(valid));
   ++warp.async_groups.back();
   transaction.store_epoch = warp.async_first + warp.async_groups.size() - 1;
   const int64_t start =
@@ -110,9 +111,9 @@ void Sm::async_copy_arrived(const WarpTransaction& transaction, int64_t cycle) {
   for (uint32_t m = transaction.mask; m != 0; m &= m - 1) {
     const auto lane = static_cast<size_t>(std::countr_zero(m));
     uint32_t offset = 0;
-    std::memcpy(&offset, transaction.second.data() + lane * 4, 4);
-    std::memcpy(cta.shared.data() + offset, transaction.data.data() + lane * transaction.lane_bytes,
-                transaction.second[kValidBytes + lane]);
+    std::memcpy(&offset, transaction.second() + lane * 4, 4);
+    std::memcpy(cta.shared.data() + offset, transaction.data() + lane * transaction.lane_bytes,
+                transaction.second()[kValidBytes + lane]);
   }
   finish_async_group(warp, transaction.store_epoch, cycle);
 }

@@ -59,6 +59,7 @@ bool Sm::barrier(Fragment& fragment, const Op& op, uint32_t mask, int64_t cycle)
   } else {
     fragment.wait_detail = id;
     wait(fragment, id == 0 && expected == 0 ? Wait::barrier : Wait::named_barrier, cycle);
+    stow_registers(fragment, fragment.pc);
   }
   arrive_at_barrier(barrier, warp, mask, reduction, arrive_only ? nullptr : &fragment);
   barrier_check(cta, barrier, cycle);
@@ -170,6 +171,7 @@ bool Sm::cluster_barrier(Fragment& fragment, const Op& op, uint32_t mask, int64_
   ++fragment.pc;
   leader.cluster_waiting.push_back(&fragment);
   wait(fragment, Wait::cluster_barrier, cycle);
+  stow_registers(fragment, fragment.pc);
   return false;
 }
 
@@ -344,6 +346,7 @@ bool Sm::mbarrier_wait(Fragment& fragment, const Op& op, uint32_t mask, int64_t 
     cta.mbarrier_waiting.push_back(&fragment);
     wait(fragment, Wait::mbarrier, cycle);
     // A loop that only waits would come back at once: it may sleep until the phase completes.
+    stow_registers(fragment, fragment.pc);
     if (exec.only_waits && device_.group().park_polls) return false;
     schedule(fragment, cycle + suspend_cycles(fragment, op, mask));
     return false;

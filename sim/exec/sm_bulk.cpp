@@ -177,6 +177,7 @@ void Sm::finish_bulk_copy_at(const BulkCopy& copy, int64_t cycle) {
 void Sm::send_chunk(BulkCopy& copy, uint32_t offset, uint32_t bytes, int64_t cycle) {
   WarpTransaction& transaction = *device_.new_transaction();
   transaction.role = WarpTransaction::Role::bulk;
+  transaction.make_room();
   transaction.kind = copy.load                   ? AccessKind::load
                      : copy.reduction != nullptr ? AccessKind::reduction
                                                  : AccessKind::store;
@@ -193,7 +194,7 @@ void Sm::send_chunk(BulkCopy& copy, uint32_t offset, uint32_t bytes, int64_t cyc
   transaction.set_home(home_of(transaction.base));
   transaction.cover(transaction.base, bytes);
   if (!copy.load)
-    std::memcpy(transaction.data.data(), copy.shared_cta->shared.data() + copy.shared_offset + offset, bytes);
+    std::memcpy(transaction.data(), copy.shared_cta->shared.data() + copy.shared_offset + offset, bytes);
   submit(transaction, cycle);
 }
 
@@ -203,7 +204,7 @@ void Sm::chunk_completed(const WarpTransaction& transaction, int64_t cycle) {
     box_arrived(transaction);
   } else if (copy.load) {
     for_each_receiver(copy, [&](Cta& cta) {
-      std::memcpy(cta.shared.data() + copy.shared_offset + transaction.bulk_offset, transaction.data.data(),
+      std::memcpy(cta.shared.data() + copy.shared_offset + transaction.bulk_offset, transaction.data(),
                   transaction.bulk_bytes);
     });
   }

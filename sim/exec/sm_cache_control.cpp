@@ -91,6 +91,7 @@ bool Sm::cache_control(Fragment& fragment, const Op& op, uint32_t mask, int64_t 
           kind == AccessKind::prefetch ? models::sectors_touched(address[other] - part.line, 1) : kWholeLine;
     }
     transaction.fills_l1 = op.modifiers.level == ptx::CacheLevel::l1 && !transaction.host_memory;
+    transaction.make_room();
     submit(transaction, cycle);
   }
   return true;

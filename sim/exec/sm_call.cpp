@@ -66,7 +66,7 @@ uint32_t Sm::place_rows(const Fragment& fragment, uint32_t function) {
 void Sm::reserve_frame(Warp& warp, const CallFrame& frame, const ptx::ProgramFunction& callee) {
   const size_t rows = size_t{frame.row_base} + callee.register_rows;
   if (warp.row_ready.size() < rows) {
-    warp.rows.resize(rows * 32);
+    warp.rows.resize(rows);
     warp.row_ready.resize(rows);
     warp.row_pending.resize(rows);
   }

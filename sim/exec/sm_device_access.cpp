@@ -172,23 +172,24 @@ void Sm::access_home(Fragment& fragment, const ExecOp& exec, const Op& op, uint3
   if (op.modifiers.cache_hint) transaction.l2_hint = policy_hint(uniform_source(fragment, op.src[5], mask));
   transaction.fills_l1 = load && l1_.present() && may_read_l1(op) &&
                          op.modifiers.l1 != ptx::EvictPriority::no_allocate && !transaction.host_memory;
+  if (transaction.fills_l1 || op.modifiers.atomic == ptx::AtomicOp::cas) transaction.make_room();
   transaction.invalidates_l1 = acquires(op) && op.modifiers.scope != Scope::cta;
   transaction.poll = load && exec.in_poll_loop && !transaction.remote() && !transaction.host_memory;
   if (transaction.host_memory) fragment.poll.remote = true;
   const bool by_range = transaction.contiguous && (load || exec.kind == ExecKind::store);
   if (!by_range || transaction.poll) std::copy_n(address, 32, transaction.address.begin());
-  if (!load) gather_operands(fragment, op, 1, mask, lane_bytes, transaction.data.data());
+  if (!load) gather_operands(fragment, op, 1, mask, lane_bytes, transaction.data());
   if (op.modifiers.atomic == ptx::AtomicOp::cas)
-    gather_operands(fragment, op, 2, mask, lane_bytes, transaction.second.data());
+    gather_operands(fragment, op, 2, mask, lane_bytes, transaction.second());
   if (transaction.kind == AccessKind::store) {
     if (transaction.contiguous) {
       const auto lane = static_cast<size_t>(std::countr_zero(mask));
-      l1_.write(transaction.base, transaction.data.data() + lane * lane_bytes,
+      l1_.write(transaction.base, transaction.data() + lane * lane_bytes,
                 static_cast<uint32_t>(std::popcount(mask)) * lane_bytes);
     }
     for (uint32_t m = mask; m != 0 && !transaction.contiguous; m &= m - 1) {
       const auto lane = static_cast<size_t>(std::countr_zero(m));
-      l1_.write(address[lane], transaction.data.data() + lane * lane_bytes, lane_bytes);
+      l1_.write(address[lane], transaction.data() + lane * lane_bytes, lane_bytes);
     }
   }
   if (transaction.kind == AccessKind::atomic || transaction.kind == AccessKind::reduction)

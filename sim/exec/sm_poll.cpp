@@ -85,7 +85,6 @@ void Sm::on_back_edge(Fragment& fragment, uint32_t loop_index, int64_t cycle) {
 }
 
 bool Sm::try_park(Fragment& fragment, const ptx::PollLoop& loop, int64_t cycle) {
-  (void)loop;
   PollState& poll = fragment.poll;
   Cta& cta = *fragment.warp->cta;
   bool shared = false;
@@ -106,6 +105,7 @@ bool Sm::try_park(Fragment& fragment, const ptx::PollLoop& loop, int64_t cycle) 
   fragment.wait_detail = static_cast<uint64_t>(period);
   fragment.parked = true;
   wait(fragment, shared ? Wait::shared_memory : Wait::local_poll, cycle);
+  stow_registers(fragment, loop.header);
   if (shared) cta.shared_parked.push_back(&fragment);
   for (const PollRead& read : poll.reads)
     if (!read.shared) device_.watch(read.address, read.bytes, fragment);

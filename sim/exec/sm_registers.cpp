@@ -20,6 +20,38 @@ uint64_t Sm::uniform_source(const Fragment& fragment, const Slot& slot, uint32_t
   return source32(fragment, slot)[lane];
 }
 
+// The fragment begins to wait, perhaps for long, and goes on at `pc`. Another fragment of its warp may need
+// what it does not, and what is on its way to a register has to find it.
+void Sm::stow_registers(const Fragment& fragment, uint32_t pc) {
+  if (!device_.group().spares_registers) return;
+  Warp& warp = *fragment.warp;
+  if (warp.fragments.size() != 1 || fragment.frames.size() != 1 || !warp.rows.spare()) return;
+  const std::vector<ptx::LiveRows>& all = warp.cta->program->program().live_rows;
+  const auto found = std::lower_bound(all.begin(), all.end(), pc,
+                                      [](const ptx::LiveRows& live, uint32_t at) { return live.pc < at; });
+  if (found == all.end() || found->pc != pc) return;
+  const auto idle = [&](size_t row) {
+    return warp.row_pending[row] == 0 && warp.row_ready[row] <= fragment.cycle;
+  };
+  for (size_t row = 0; row < warp.row_ready.size(); ++row)
+    if (!idle(row)) return;
+  warp.rows.stow(found->rows);
+  const size_t rows = warp.row_ready.size();
+  warp.row_ready = std::pmr::vector<int64_t>(warp.row_ready.get_allocator());
+  warp.row_pending = std::pmr::vector<uint32_t>(warp.row_pending.get_allocator());
+  warp.stowed_rows = static_cast<uint32_t>(rows);
+  const bool zero = std::all_of(warp.local.begin(), warp.local.end(), [](uint8_t byte) { return byte == 0; });
+  warp.stowed_local = zero ? static_cast<uint32_t>(warp.local.size()) : 0;
+  if (zero) warp.local = std::pmr::vector<uint8_t>(warp.local.get_allocator());
+}
+
+void Sm::restore_registers(Warp& warp) {
+  warp.rows.restore();
+  warp.row_ready.assign(warp.stowed_rows, 0);
+  warp.row_pending.assign(warp.stowed_rows, 0);
+  if (warp.stowed_local != 0) warp.local.assign(warp.stowed_local, 0);
+}
+
 void Sm::write_lane(const Fragment& fragment, const Slot& slot, uint32_t lane, uint64_t value) {
   const LaneFrame frame = lane_frame(fragment);
   if (slot.kind == Slot::Kind::predicate) {

@@ -29,10 +29,10 @@ constexpr uint32_t kSharedAlign = 128, kChunkBytes = 16;
 constexpr uint32_t kMostPieces = WarpTransaction::kDataBytes / kLineBytes;  ///< of a transaction
 
 /// The pieces of a transaction travel in its second buffer, those of one part under the bits of its mask.
-static_assert(sizeof(Piece) * kMostPieces <= sizeof(WarpTransaction::second));
-Piece* pieces_of(WarpTransaction& transaction) { return reinterpret_cast<Piece*>(transaction.second.data()); }
+static_assert(sizeof(Piece) * kMostPieces <= WarpTransaction::kSecondBytes);
+Piece* pieces_of(WarpTransaction& transaction) { return reinterpret_cast<Piece*>(transaction.second()); }
 const Piece* pieces_of(const WarpTransaction& transaction) {
-  return reinterpret_cast<const Piece*>(transaction.second.data());
+  return reinterpret_cast<const Piece*>(transaction.second());
 }
 
 /// How a reduction sees the elements; none where it does not take them (PTX ISA,
@@ -220,7 +220,7 @@ bool Sm::start_tensor_copy(Fragment& fragment, BulkCopy& copy, int64_t cycle) {
     if (!copy.load)
       for_each_run(copy.box->map, copy.shared_offset + piece.offset, piece.bytes,
                    [&](uint32_t at, uint32_t done, uint32_t run) {
-                     std::memcpy(open->data.data() + data + done, copy.shared_cta->shared.data() + at, run);
+                     std::memcpy(open->data() + data + done, copy.shared_cta->shared.data() + at, run);
                    });
     data += piece.bytes;
     ++count;
@@ -235,6 +235,7 @@ bool Sm::start_tensor_copy(Fragment& fragment, BulkCopy& copy, int64_t cycle) {
 WarpTransaction& Sm::new_box_transaction(BulkCopy& copy, uint64_t address) {
   WarpTransaction& transaction = *device_.new_transaction();
   transaction.role = WarpTransaction::Role::box;
+  transaction.make_room();
   transaction.kind = copy.load                   ? AccessKind::load
                      : copy.reduction != nullptr ? AccessKind::reduction
                                                  : AccessKind::store;
@@ -260,7 +261,7 @@ void perform_box(WarpTransaction& transaction, unsigned first, unsigned count, c
     for (uint32_t m = transaction.parts[p].lane_mask; m != 0; m &= m - 1) {
       const Piece& piece = pieces_of(transaction)[std::countr_zero(m)];
       uint8_t* memory = space.resolve(piece.address, piece.bytes);
-      uint8_t* data = transaction.data.data() + piece.data;
+      uint8_t* data = transaction.data() + piece.data;
       if (transaction.kind == AccessKind::load) {
         std::memcpy(data, memory, piece.bytes);
         continue;
@@ -286,7 +287,7 @@ void Sm::box_arrived(const WarpTransaction& transaction) {
         const Piece& piece = pieces_of(transaction)[std::countr_zero(m)];
         for_each_run(copy.box->map, copy.shared_offset + piece.offset, piece.bytes,
                      [&](uint32_t at, uint32_t done, uint32_t run) {
-                       std::memcpy(cta.shared.data() + at, transaction.data.data() + piece.data + done, run);
+                       std::memcpy(cta.shared.data() + at, transaction.data() + piece.data + done, run);
                      });
       }
     }

@@ -12,6 +12,7 @@
 
 #include "models/base/units.hpp"
 #include "sim/exec/exec_program.hpp"
+#include "sim/exec/register_memory.hpp"
 #include "sim/exec/store_tracker.hpp"
 
 namespace ptxwire::sim {
@@ -166,8 +167,8 @@ struct Warpgroup {
 };
 
 struct Warp {
-  explicit Warp(std::pmr::memory_resource* memory)
-      : rows(memory),
+  Warp(std::pmr::memory_resource* memory, RegisterMemory& register_memory)
+      : rows(register_memory),
         row_ready(memory),
         row_pending(memory),
         predicates(memory),
@@ -180,7 +181,7 @@ struct Warp {
   uint32_t existing = 0;  ///< lanes that have a thread
   uint32_t alive = 0;     ///< lanes that have not exited
   uint32_t carry = 0;
-  std::pmr::vector<uint32_t> rows;
+  RegisterRows rows;
   std::pmr::vector<int64_t> row_ready;
   std::vector<uint32_t> marks;             ///< rows that hold elided payload (sm_marks.cpp); empty: none yet
   std::pmr::vector<uint32_t> row_pending;  ///< lanes whose bytes of the row are in flight
@@ -188,6 +189,7 @@ struct Warp {
   std::pmr::vector<int64_t> predicate_ready;
   std::pmr::vector<uint8_t> local;  ///< lane-major: lane * local_bytes + offset
   uint32_t local_bytes = 0;
+  uint32_t stowed_rows = 0, stowed_local = 0;  ///< sizes to come back to while `rows` is stowed
   std::vector<Fragment*> fragments;
   std::array<std::unique_ptr<BulkGroups>, 32> bulk_groups;
   uint32_t cluster_generation = 0;  ///< of the cluster barrier when lanes of this warp last arrived

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 
 #include "models/base/transaction.hpp"
 #include "ptx_frontend/program.hpp"
@@ -19,8 +20,8 @@ struct WarpTransaction final : models::Transaction {
   /// box: pieces of a tensor (TensorBox), listed in `second`. cache_control: prefetch, discard,
   /// applypriority; nobody waits for it.
   enum class Role : uint8_t { lanes, bulk, box, async_copy, cache_control };
-  static constexpr uint32_t kDataBytes = 1024;
-  static constexpr uint32_t kKeptSectors = 16;  ///< for L1, behind the 512 bytes of the lanes
+  static constexpr uint32_t kDataBytes = 1024, kSecondBytes = 512;
+  static constexpr uint32_t kKeptSectors = 16;  ///< for L1
 
   Role role = Role::lanes;
   bool contiguous = false;      ///< the lanes of `mask` form one run and their bytes one range from `base`
@@ -51,9 +52,23 @@ struct WarpTransaction final : models::Transaction {
   ptx::Type element_type = ptx::Type::none;  ///< box: of a reduction
   /// By lane; not written for contiguous loads and stores, unless they poll.
   std::array<uint64_t, 32> address{};
-  alignas(64) std::array<uint8_t, kDataBytes> data{};  ///< lanes: lane * lane_bytes; bulk: bytes in order
-  alignas(16) std::array<uint8_t, 512> second{};       ///< cas: new value, per lane; cp.async: shared
-                                                       ///< offsets, from 128 on the bytes to keep
+
+  /// lanes, cp.async: lane * lane_bytes; bulk, box: bytes in order, up to kDataBytes.
+  [[nodiscard]] uint8_t* data() { return wide() ? wide_->data() : lanes_.data(); }
+  [[nodiscard]] const uint8_t* data() const { return wide() ? wide_->data() : lanes_.data(); }
+  /// For L1, where `fills_l1`: kKeptSectors sectors.
+  [[nodiscard]] uint8_t* kept() { return second(); }
+  [[nodiscard]] const uint8_t* kept() const { return second(); }
+  /// cas: new value, per lane; cp.async: shared offsets, from 128 on the bytes to keep; box: its pieces.
+  /// kSecondBytes.
+  [[nodiscard]] uint8_t* second() { return second_->data(); }
+  [[nodiscard]] const uint8_t* second() const { return second_->data(); }
+  /// Whoever issues the transaction asks for room first where it is neither a plain load nor a plain store
+  /// of lanes: most are, and thousands are in flight.
+  void make_room() {
+    if (second_ == nullptr) second_ = std::make_unique<Bytes<kSecondBytes>>();
+    if (wide() && wide_ == nullptr) wide_ = std::make_unique<Bytes<kDataBytes>>();
+  }
 
   /// `home` as home_of() says.
   void set_home(uint32_t home) {
@@ -62,6 +77,15 @@ struct WarpTransaction final : models::Transaction {
     home_gpu = {home % kHostBias};
   }
   [[nodiscard]] uint32_t home() const { return home_index; }
+
+ private:
+  template <size_t bytes>
+  struct alignas(16) Bytes : std::array<uint8_t, bytes> {};
+  [[nodiscard]] bool wide() const { return role == Role::bulk || role == Role::box; }
+
+  alignas(64) std::array<uint8_t, kDataBytes / 2> lanes_{};
+  std::unique_ptr<Bytes<kSecondBytes>> second_;
+  std::unique_ptr<Bytes<kDataBytes>> wide_;
 };
 
 }  // namespace ptxwire::sim

@@ -76,6 +76,7 @@ struct RunOptions {
   uint32_t threads = 0;  ///< 0: all cores
   bool check_results = true;
   bool park_polls = true;
+  std::optional<bool> spare_registers;  ///< as RunLimits has it
   bool untimed = false;  ///< zero-latency model: function only
   Picoseconds max_time = models::microseconds(2e6);
   Companion* companion = nullptr;  ///< shares the cluster of the run that holds the timed call

@@ -13,6 +13,7 @@ RunLimits run_limits(const RunOptions& options) {
   limits.max_time = options.max_time;
   limits.threads = options.threads;
   limits.park_polls = options.park_polls;
+  limits.spare_registers = options.spare_registers;
   limits.progress = options.progress;
   return limits;
 }

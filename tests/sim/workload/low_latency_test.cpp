@@ -32,11 +32,12 @@ Scenario small(KernelRevision revision, uint32_t ranks) {
   return s;
 }
 
-ScenarioResult run(const Scenario& scenario, uint32_t threads = 1) {
+ScenarioResult run(const Scenario& scenario, uint32_t threads = 1, bool spare_registers = false) {
   for (const auto& [key, value] : scenario_settings(scenario)) UNSCOPED_INFO(key << " = " << value);
   RunOptions options;
   options.max_time = models::microseconds(20000);
   options.threads = threads;
+  options.spare_registers = spare_registers;
   auto result = run_scenario(scenario, options);
   if (!result) FAIL(result.error().to_string());
   INFO(result->first_mismatch);
@@ -262,6 +263,16 @@ TEST_CASE("low latency: the same bits for any number of threads", "[sim]") {
   const ScenarioResult one = run(s, 1), two = run(s, 2);
   CHECK(one.time_us == two.time_us);
   CHECK(one.events == two.events);
+}
+
+TEST_CASE("low latency: the same bits where waiting warps give up their registers", "[sim]") {
+  for (const KernelRevision revision : {kA, kC}) {
+    const Scenario s = small(revision, 4);
+    const ScenarioResult all = run(s), spare = run(s, 1, true);
+    CHECK(all.time_us == spare.time_us);
+    CHECK(all.events == spare.events);
+    CHECK(all.warp_instructions == spare.warp_instructions);
+  }
 }
 
 TEST_CASE("low latency: a run without timing gives the same results") {
