@@ -36,8 +36,7 @@ class ProgressEstimate {
     const double rate = std::min(links, 40e9 * std::max(1U, scenario.channels()));
     const double rows = static_cast<double>(scenario.tokens) * std::min(scenario.topk, scenario.ranks) * 0.66;
     const double call_us = 30 + rows * static_cast<double>(scenario.row_bytes()) / rate * 1e6;
-    constexpr double kSampledCalls = 0.4;  // parts of calls that a sampled run executes
-    expected_us_ = call_us * (sampled ? kSampledCalls : std::max(1U, scenario.calls));
+    expected_us_ = call_us * (sampled ? sampled_share(scenario) : std::max(1U, scenario.calls));
   }
 
   /// Never goes back, never reaches 1.

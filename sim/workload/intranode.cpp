@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sim/workload/device_buffers.hpp"
 #include "sim/workload/handle.hpp"
 
 namespace ptxwire::sim {
@@ -10,8 +11,8 @@ namespace {
 
 constexpr uint64_t kSectionAlign = 128;
 constexpr uint32_t kVectorBytes = 16;
-/// Counters per ring: start, end, consumed, produced (dispatch; combine uses two of them).
-constexpr uint64_t kRingCounters = 4;
+/// Counters per ring, each for all rings: start, end, consumed, produced; combine has the last two only.
+constexpr uint64_t kRingCounters = 4, kProducedOfDispatch = 3, kProducedOfCombine = 1;
 
 std::string_view family_word(const Scenario& s) { return is_dispatch(s) ? "dispatch" : "combine"; }
 
@@ -46,6 +47,13 @@ Expected<std::unique_ptr<IntranodeNode>> IntranodeNode::create(Cluster& cluster,
     if (!filled) return filled.error();
   }
   return node;
+}
+
+std::span<const int32_t> IntranodeNode::produced(uint32_t rank) const {
+  const uint64_t rings = uint64_t{scenario().channels()} * scenario().ranks;
+  const uint64_t before = (is_dispatch(scenario()) ? kProducedOfDispatch : kProducedOfCombine) * rings;
+  const DeviceAddress counters = buffers_[rank].comm + static_cast<uint64_t>(layout_.metadata);
+  return view_values<int32_t>(cluster(), counters + before * sizeof(int32_t), rings);
 }
 
 CommBuffers IntranodeNode::comm_buffers(uint32_t rank) const {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,9 @@ class IntranodeNode final : public ExpertCalls {
                                                          const Routing& routing, const TestData& data);
 
   [[nodiscard]] const RankBuffers& buffers(uint32_t rank) const { return buffers_[rank]; }
+  /// Rows that the call at hand has put into the rings of this rank, as its kernels count them: [C][R] by
+  /// channel and sender. Empty where the buffer cannot be looked at.
+  [[nodiscard]] std::span<const int32_t> produced(uint32_t rank) const;
 
  private:
   IntranodeNode(Cluster& cluster, const Scenario& scenario, const Routing& routing)

@@ -50,20 +50,35 @@ void fill_rates(ScenarioResult& result, const Scenario& s, const Routing& routin
   result.bound_share = result.time_us > 0 ? result.bound_us / result.time_us : 0;
 }
 
-Expected<ScenarioResult> run_intranode(const Scenario& scenario, const models::Machine& machine,
-                                       const RunOptions& options) {
-  // Rows that came in and went out.
+Expected<void> check_rows_fit(const Scenario& scenario, const models::Machine& machine) {
   const uint64_t bytes = 2 * uint64_t{scenario.tokens} * scenario.row_bytes();
   const std::string what = "'tokens' is " + std::to_string(scenario.tokens) + ": input and output";
-  if (const auto fits = check_fits_gpu(scenario, machine, bytes, what); !fits) return fits.error();
-  auto cluster = Cluster::create(machine, scenario.ranks);
-  if (!cluster) return cluster.error();
+  return check_fits_gpu(scenario, machine, bytes, what);
+}
+
+Expected<ScenarioResult> run_intranode(const Scenario& scenario, const models::Machine& machine,
+                                       const RunOptions& options) {
+  if (const auto fits = check_rows_fit(scenario, machine); !fits) return fits.error();
   const auto routing = scenario_routing(scenario, routing_shape(scenario));
   if (!routing) return routing.error();
+  return run_intranode(scenario, machine, options, *routing, {});
+}
+
+Expected<ScenarioResult> run_intranode(const Scenario& scenario, const models::Machine& machine,
+                                       const RunOptions& options, const Routing& routing,
+                                       const IntranodeObserver& observe) {
+  auto cluster = Cluster::create(machine, scenario.ranks);
+  if (!cluster) return cluster.error();
   const TestData data(scenario.seed);
-  auto node = IntranodeNode::create(**cluster, scenario, *routing, data);
+  auto node = IntranodeNode::create(**cluster, scenario, routing, data);
   if (!node) return node.error();
-  auto timed = run_calls(**node, options);
+  RunOptions observed = options;
+  if (observe)
+    observed.progress = [&](const RunProgress& state) {
+      observe(**node, state);
+      return !options.progress || options.progress(state);
+    };
+  auto timed = run_calls(**node, observed);
   if (!timed) return timed.error();
 
   ScenarioResult result;
@@ -71,7 +86,7 @@ Expected<ScenarioResult> run_intranode(const Scenario& scenario, const models::M
   if (scenario.ptx.empty())
     result.cta_roles = {"senders", "receivers"};  // kernels/src: the even CTA of a channel sends
   const models::NvlinkParameters& nvlink = machine.nvlink;
-  fill_rates(result, scenario, *routing, nvlink.links_per_gpu * nvlink.link_bytes_per_second);
+  fill_rates(result, scenario, routing, nvlink.links_per_gpu * nvlink.link_bytes_per_second);
   if (options.check_results) {
     auto mismatch = is_dispatch(scenario) ? check_dispatch(**node, data) : check_combine(**node, data);
     if (!mismatch) return mismatch.error();

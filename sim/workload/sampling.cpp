@@ -3,136 +3,56 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/workload/handle.hpp"
+#include "sim/workload/intranode.hpp"
 #include "sim/workload/intranode_run.hpp"
 #include "sim/workload/routing_file.hpp"
+#include "sim/workload/shorter_call.hpp"
+#include "sim/workload/steady_phase.hpp"
 #include "support/stopwatch.hpp"
 
 namespace ptxwire::sim {
 
 namespace {
 
-/// Windows of this share of the payload, so that the pipelines' filling spans several.
-constexpr uint64_t kWindows = 100;
-/// A rate counts as steady when the mean of this many windows and of as many before them differ by less than
-/// kAgreement.
-constexpr size_t kCompared = 7;
-constexpr double kAgreement = 0.02;
-/// Share of the payload after which an unsteady run is given up, counted from where it may settle.
-constexpr double kPatience = 0.20;
-
-/// Tokens of the shortest call.
-constexpr uint32_t kFewestTokens = 32;
-/// By how much the whole shorter call is shorter than the full one. What is missed in drift grows with it;
-/// what it costs is to be a small part of the calls of the exact run.
-uint32_t shortening(uint32_t calls) { return calls >= 3 ? 3 : 6; }
+/// Of the calls of the exact run, in tokens: a little less than a fifth. More than half a call is not needed.
+constexpr double kShareOfExact = 0.19, kLargestShare = 0.57;
 /// Below this a call is too short to have a steady phase, and cheap.
 constexpr uint32_t kLeastTokens = 1024;
+/// A ring is to be given at least this many chunks in the part that runs.
+constexpr double kLeastChunks = 3;
 
-uint64_t payload_bytes(const Scenario& scenario, const Routing& routing) {
-  uint64_t rows = 0;
-  for (uint32_t a = 0; a < scenario.ranks; ++a)
-    for (uint32_t b = 0; b < scenario.ranks; ++b)
-      if (a != b) rows += routing.count(a, b);
-  return rows * scenario.row_bytes();
+/// Tokens per channel, the last one aside.
+uint32_t channel_length(const Scenario& s) { return (s.tokens + s.channels() - 1) / s.channels(); }
+
+uint32_t left_out_per_channel(const Scenario& s) {
+  return static_cast<uint32_t>(std::lround((1 - sampled_share(s)) * channel_length(s)));
 }
 
-/// Pipelines fill first; and senders do not wait for receivers before the rings have turned once. Rings that
-/// turn three times at most give a call no long phase after that.
-double settled_share(const Scenario& scenario, const Routing& routing) {
-  constexpr double kPipelines = 0.04, kThirdTurn = 1.0 / 3;
-  const auto rings = static_cast<double>(uint64_t{scenario.ranks} * scenario.ranks * scenario.channels());
-  uint64_t rows = 0;
-  for (uint32_t rank = 0; rank < scenario.ranks; ++rank) rows += routing.received(rank);
-  const double turn = scenario.ring_slots * rings / static_cast<double>(std::max<uint64_t>(1, rows));
-  return turn < kThirdTurn ? std::max(turn, kPipelines) : kPipelines;
+/// Rows in all rings of the node that cross NVLink, as the kernels count them.
+void read_produced(const IntranodeNode& node, std::vector<uint32_t>& produced) {
+  const uint32_t ranks = node.scenario().ranks;
+  produced.clear();
+  for (uint32_t to = 0; to < ranks; ++to) {
+    const std::span<const int32_t> counters = node.produced(to);
+    for (size_t ring = 0; ring < counters.size(); ++ring)
+      if (ring % ranks != to) produced.push_back(static_cast<uint32_t>(std::max(0, counters[ring])));
+  }
 }
 
-struct Part {
-  uint32_t tokens = 0;
-  double us = 0, bytes = 0;
-};
-
-/// The model of the header, solved and put together for `tokens`.
-struct Extrapolation {
-  double us = 0;
-  double drift_us = 0;   ///< the last term
-  double steady_us = 0;  ///< the middle term, beyond the shorter call
-};
-
-Extrapolation extrapolate(const Part& tiny, const Part& shorter, double bytes_per_us, uint32_t tokens,
-                          double bytes) {
-  const auto roots = [](uint32_t larger, uint32_t smaller) {
-    return std::sqrt(static_cast<double>(larger)) - std::sqrt(static_cast<double>(smaller));
-  };
-  const double drift_per_root = (shorter.us - tiny.us - (shorter.bytes - tiny.bytes) / bytes_per_us) /
-                                roots(shorter.tokens, tiny.tokens);
-  Extrapolation result;
-  result.drift_us = drift_per_root * roots(tokens, 0);
-  result.steady_us = (bytes - shorter.bytes) / bytes_per_us;
-  result.us = shorter.us + result.steady_us + drift_per_root * roots(tokens, shorter.tokens);
-  return result;
+/// The call that runs. What a first call does once is not part of a later one's time.
+Scenario part_of(const Scenario& scenario, uint32_t tokens) {
+  Scenario part = scenario;
+  part.tokens = tokens;
+  if (scenario.calls > 1) part.notify = NotifyMode::cached;
+  part.calls = 1;
+  return part;
 }
-
-double percent(double part, double whole) { return whole > 0 ? 100 * part / whole : 0; }
 
 }  // namespace
 
-SteadyRate::SteadyRate(uint64_t total_bytes, double settled_share)
-    : total_bytes_(total_bytes),
-      window_bytes_(std::max<uint64_t>(1, total_bytes / kWindows)),
-      settled_share_(settled_share) {}
-
-bool SteadyRate::observe(double now_us, uint64_t delivered_bytes) {
-  last_bytes_ = delivered_bytes;
-  if (!started_) {
-    if (share() >= settled_share_) {
-      started_ = true;
-      window_begin_bytes_ = delivered_bytes;
-      window_begin_us_ = now_us;
-    }
-    return false;
-  }
-  if (delivered_bytes - window_begin_bytes_ < window_bytes_) return false;
-  windows_.push_back({now_us - window_begin_us_, delivered_bytes - window_begin_bytes_});
-  window_begin_us_ = now_us;
-  window_begin_bytes_ = delivered_bytes;
-  if (windows_.size() < 2 * kCompared) return false;
-  const double newer = rate(windows_.size() - kCompared, kCompared);
-  const double older = rate(windows_.size() - 2 * kCompared, kCompared);
-  steady_ = std::abs(newer - older) <= kAgreement * newer;
-  return steady_ || share() >= settled_share_ + kPatience;
-}
-
-double SteadyRate::rate(size_t first, size_t count) const {
-  double us = 0, bytes = 0;
-  for (size_t i = first; i < first + count; ++i) {
-    us += windows_[i].us;
-    bytes += static_cast<double>(windows_[i].bytes);
-  }
-  return us > 0 ? bytes / us : 0;
-}
-
-double SteadyRate::bytes_per_us() const {
-  const size_t count = std::min(windows_.size(), 2 * kCompared);
-  return rate(windows_.size() - count, count);
-}
-
-double SteadyRate::error_pct() const {
-  const size_t count = std::min(windows_.size(), 2 * kCompared);
-  if (count < 2) return 100;
-  const double mean = bytes_per_us();
-  const size_t first = windows_.size() - count;
-  double squares = 0;
-  for (size_t i = first; i < windows_.size(); ++i) squares += std::pow(rate(i, 1) / mean - 1, 2);
-  const double standard_error =
-      std::sqrt(squares / static_cast<double>(count - 1) / static_cast<double>(count));
-  const double halves =
-      std::abs(rate(first, count / 2) - rate(first + count / 2, count - count / 2)) / (2 * mean);
-  return 100 * std::max(standard_error, halves);
-}
-
-double SteadyRate::share() const {
-  return total_bytes_ != 0 ? static_cast<double>(last_bytes_) / static_cast<double>(total_bytes_) : 1;
+double sampled_share(const Scenario& scenario) {
+  return std::min(kLargestShare, kShareOfExact * scenario.calls);
 }
 
 Expected<void> can_sample(const Scenario& scenario) {
@@ -142,85 +62,61 @@ Expected<void> can_sample(const Scenario& scenario) {
     return Error{.message = "this kernel family cannot be sampled",
                  .path = scenario.path,
                  .hint = "intranode dispatch and combine have a long steady phase; run this one exactly"};
-  if (scenario.tokens < kLeastTokens)
-    return Error{.message = "'tokens' is " + std::to_string(scenario.tokens) +
-                            ": too few to sample, expected " + std::to_string(kLeastTokens) + " or more",
-                 .path = scenario.path,
-                 .hint = "run it exactly: it is short"};
   if (scenario.ranks < 2)
     return Error{.message = "one rank sends nothing over NVLink: nothing to sample", .path = scenario.path};
+  const auto too_short = [&](const std::string& why) {
+    return Error{.message = "'tokens' is " + std::to_string(scenario.tokens) + ": too few to sample, " + why,
+                 .path = scenario.path,
+                 .hint = "run it exactly: it is short"};
+  };
+  if (scenario.tokens < kLeastTokens)
+    return too_short("expected " + std::to_string(kLeastTokens) + " or more");
+  const TokenSpan last = channel_tokens(scenario.tokens, scenario.channels(), scenario.channels() - 1);
+  if (last.end - last.begin <= left_out_per_channel(scenario))
+    return too_short("the last of " + std::to_string(scenario.channels()) + " channels has " +
+                     std::to_string(last.end - last.begin));
+  const double rows_per_token =
+      expected_distinct_ranks(scenario.ranks, scenario.experts, scenario.topk) / scenario.ranks;
+  const double rows = rows_per_token * sampled_share(scenario) * channel_length(scenario);
+  if (rows < kLeastChunks * scenario.chunk)
+    return too_short("the part that would run gives each of " + std::to_string(scenario.channels()) +
+                     " channels " + std::to_string(std::lround(rows)) + " rows for a rank, in chunks of " +
+                     std::to_string(scenario.chunk));
   return {};
 }
 
 Expected<ScenarioResult> run_sampled(const Scenario& scenario, const RunOptions& options) {
   const Stopwatch watch;
+  if (const auto valid = validate(scenario); !valid) return valid.error();
   if (const auto possible = can_sample(scenario); !possible) return possible.error();
-  const auto with = [&scenario](uint32_t tokens, uint32_t calls) {
-    Scenario part = scenario;
-    part.tokens = tokens;
-    part.calls = calls;
-    return part;
-  };
-  // What launches cost is hidden behind earlier calls where there are some, so the shortest run keeps its
-  // calls; the others differ from it by a call's own work only.
-  const Scenario few = with(kFewestTokens, scenario.calls), few_once = with(kFewestTokens, 1),
-                 fewer = with(scenario.tokens / shortening(scenario.calls), 1),
-                 full = with(scenario.tokens, 1);
-  const auto routing = scenario_routing(full, routing_shape(full)),
-             shorter_routing = scenario_routing(fewer, routing_shape(fewer)),
-             tiny_routing = scenario_routing(few, routing_shape(few));
-  for (const auto* drawn : {&routing, &shorter_routing, &tiny_routing})
-    if (!*drawn) return drawn->error();
-  const uint64_t bytes = payload_bytes(full, *routing);
-  if (bytes == 0)
+  const auto machine = scenario_machine(scenario);
+  if (!machine) return machine.error();
+  if (const auto fits = check_rows_fit(scenario, *machine); !fits) return fits.error();
+  const auto routing = scenario_routing(scenario, routing_shape(scenario));
+  if (!routing) return routing.error();
+  const bool back = !is_dispatch(scenario);
+  const std::vector<uint32_t> rows = ring_rows(*routing, scenario.channels(), back);
+  const Routing shorter = shorter_call(*routing, scenario.channels(), left_out_per_channel(scenario));
+  const std::vector<uint32_t> shorter_rows = ring_rows(shorter, scenario.channels(), back);
+  if (std::all_of(shorter_rows.begin(), shorter_rows.end(), [](uint32_t count) { return count == 0; }))
     return Error{.message = "this routing sends nothing over NVLink: nothing to sample",
                  .path = scenario.path};
-  const auto steady = run_scenario(few, options);
-  if (!steady) return steady.error();
-  auto result = run_scenario(fewer, options);
-  if (!result) return result;
-  Part tiny{few.tokens, steady->time_us, 0}, shorter{fewer.tokens, result->time_us, 0};
-  uint64_t instructions = steady->warp_instructions + result->warp_instructions;
-  uint64_t events = steady->events + result->events;
-  if (scenario.calls > 1) {
-    const auto once = run_scenario(few_once, options);
-    if (!once) return once.error();
-    shorter.us += tiny.us - once->time_us;
-    instructions += once->warp_instructions;
-    events += once->events;
-  }
-  tiny.bytes = static_cast<double>(payload_bytes(few, *tiny_routing));
-  shorter.bytes = static_cast<double>(payload_bytes(fewer, *shorter_routing));
-  SteadyRate rate(bytes, settled_share(full, *routing));
-  bool enough = false;
-  RunOptions watched = options;
-  watched.check_results = false;
-  watched.progress = [&](const RunProgress& state) {
-    enough = rate.observe(state.now.us(), state.nvlink_payload_bytes);
-    return !enough && (!options.progress || options.progress(state));
-  };
-  const auto start = run_scenario(full, watched);
-  if (!start && !enough) return start.error();
 
-  const Extrapolation whole =
-      extrapolate(tiny, shorter, rate.bytes_per_us(), full.tokens, static_cast<double>(bytes));
-  // Two standard errors of each. Calls of one size differ by about half of what drift costs them in the mean,
-  // as the largest of several random sums does.
-  const double rate_error = 2 * rate.error_pct() * whole.steady_us / whole.us;
-  const double drift_error = percent(std::abs(whole.drift_us), whole.us);
+  SteadyPhase phase(shorter_rows, scenario.chunk);
+  std::vector<uint32_t> produced;
+  auto result = run_intranode(part_of(scenario, shorter.shape().tokens), *machine, options, shorter,
+                              [&](const IntranodeNode& node, const RunProgress& state) {
+                                read_produced(node, produced);
+                                phase.observe(state.now.us(), state.nvlink_payload_bytes, produced);
+                              });
+  if (!result) return result;
+  const LongerCall whole = phase.extrapolate(result->timed.time.us(), result->time_us, rows);
   result->time_us = result->time_us_rank0 = whole.us;
-  result->sampled = Sampled{.error_pct = std::hypot(rate_error, drift_error),
-                            .executed_share = rate.share(),
-                            .steady = rate.steady()};
-  const double links =
-      static_cast<double>(busiest_rows(*shorter_routing) * fewer.row_bytes()) / result->bound_us * 1e6;
-  fill_rates(*result, full, *routing, links);
-  result->warp_instructions = instructions;
-  result->events = events;
-  if (steady->result == ResultState::wrong) {
-    result->result = steady->result;
-    result->first_mismatch = steady->first_mismatch;
-  }
+  result->sampled = Sampled{.error_pct = whole.error_pct,
+                            .executed_share = static_cast<double>(shorter.shape().tokens) / scenario.tokens,
+                            .steady = whole.steady};
+  const models::NvlinkParameters& nvlink = machine->nvlink;
+  fill_rates(*result, scenario, *routing, nvlink.links_per_gpu * nvlink.link_bytes_per_second);
   result->wall_s = watch.seconds();
   return result;
 }
