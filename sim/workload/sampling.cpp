@@ -15,8 +15,8 @@ namespace ptxwire::sim {
 
 namespace {
 
-/// Of the calls of the exact run, in tokens: a little less than a fifth. More than half a call is not needed.
-constexpr double kShareOfExact = 0.19, kLargestShare = 0.57;
+/// Of the calls of the exact run, in tokens: a little less than a fifth. Never more than half a call.
+constexpr double kShareOfExact = 0.19, kLargestShare = 0.5;
 /// Below this a call is too short to have a steady phase, and cheap.
 constexpr uint32_t kLeastTokens = 1024;
 /// A ring is to be given at least this many chunks in the part that runs.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <numeric>
 
 namespace ptxwire::sim {
@@ -15,9 +16,17 @@ constexpr double kEnd = 0.75, kLongest = 0.38;
 constexpr double kAgreement = 0.05;
 /// Lags are averages over some such share, or a period, up to here.
 constexpr double kLagEnd = 0.80, kLagShare = 0.15;
-/// Two standard errors of the tail, which one of several hundred rings decides: calls of one routing, one
-/// after the other, differ by this much.
-constexpr double kTailSpread = 0.30;
+/// One standard deviation of the rate over the rest of the call from that of the part, two of the tail, as
+/// calls that ran exactly have them (docs/performance.md).
+constexpr double kRateSpread = 0.025, kTailSpread = 0.25;
+
+/// How many deviations the last of `count` independent rings is behind, in the mean (Cramer, Mathematical
+/// Methods of Statistics, 28.6): 3.0 of 672.
+double deviations_of_last(size_t count) {
+  if (count < 3) return 0;
+  const double root = std::sqrt(2 * std::log(static_cast<double>(count)));
+  return root - (std::log(root * root / 2) + std::log(4 * std::numbers::pi)) / (2 * root);
+}
 
 double sum_of(const std::vector<uint32_t>& rows) { return std::accumulate(rows.begin(), rows.end(), 0.0); }
 
@@ -62,30 +71,41 @@ double SteadyPhase::halves_differ_by() const {
   return std::abs(rate(kEnd - 2 * half, kEnd - half) - rate(kEnd - half, kEnd)) / steady_rate();
 }
 
-/// Standard error over the periods, or what the halves disagree by from their mean, the larger of them.
+/// Standard error over the periods, what the halves disagree by from their mean, or what calls differ by: the
+/// largest of them.
 double SteadyPhase::rate_error() const {
   double squares = 0;
   for (int i = 0; i < periods_; ++i)
     squares += std::pow(rate(kEnd - (i + 1) * period_, kEnd - i * period_) / steady_rate() - 1, 2);
   const double of_mean = periods_ > 1 ? std::sqrt(squares / (periods_ - 1) / periods_) : 0;
-  return std::max(of_mean, halves_differ_by() / 2);
+  return std::max({of_mean, halves_differ_by() / 2, kRateSpread});
 }
 
-/// Rows that the ring with most left is behind the mean because it was slow, at the end of the call.
-double SteadyPhase::lag_at_end(double most_by_routing) const {
-  std::vector<double> left(rows_.begin(), rows_.end());
+SteadyPhase::Lags SteadyPhase::lags_at_end(double most_by_routing) const {
+  std::vector<double> given(rows_.size(), 0.0);  // over the last periods in the mean
   double points = 0;
   const double begin = kLagEnd - std::max(1.0, std::floor(kLagShare / period_)) * period_;
-  const auto inside = [&](const Point& point) {
-    return point.bytes >= begin * payload() && point.bytes <= kLagEnd * payload();
-  };
-  for (const Point& point : points_) points += inside(point) ? 1 : 0;
-  for (const Point& point : points_)
-    if (inside(point))
-      for (size_t ring = 0; ring < left.size(); ++ring) left[ring] -= point.produced[ring] / points;
-  const double mean = std::accumulate(left.begin(), left.end(), 0.0) / static_cast<double>(left.size());
-  const double lag = *std::max_element(left.begin(), left.end()) - mean - most_by_routing;
-  return std::max(0.0, lag) * 2 / (begin + kLagEnd);
+  for (const Point& point : points_) {
+    if (point.bytes < begin * payload() || point.bytes > kLagEnd * payload()) continue;
+    ++points;
+    for (size_t ring = 0; ring < given.size(); ++ring) given[ring] += point.produced[ring];
+  }
+  if (points == 0) return {};
+  double most_left = 0, left = 0, running = 0, sum = 0, squares = 0;
+  for (size_t ring = 0; ring < given.size(); ++ring) {
+    given[ring] /= points;
+    most_left = std::max(most_left, rows_[ring] - given[ring]);
+    left += rows_[ring] - given[ring];
+    if (given[ring] + 1 > rows_[ring]) continue;
+    ++running;
+    sum += given[ring];
+    squares += given[ring] * given[ring];
+  }
+  const double to_end = 2 / (begin + kLagEnd);
+  const double variance = running > 0 ? squares / running - (sum / running) * (sum / running) : 0;
+  return {
+      .most = std::max(0.0, most_left - left / static_cast<double>(given.size()) - most_by_routing) * to_end,
+      .deviation = std::sqrt(std::max(0.0, variance)) * to_end};
 }
 
 LongerCall SteadyPhase::extrapolate(double end_us, double call_us,
@@ -94,15 +114,18 @@ LongerCall SteadyPhase::extrapolate(double end_us, double call_us,
   const double ratio = sum_of(longer_rows) / sum_of(rows_);
   const double steady_us = (ratio - 1) * payload() / steady_rate();
   const double tail = std::max(0.0, end_us - time_of(kEnd) - (1 - kEnd) * payload() / steady_rate());
-  const double most = most_over_mean(rows_), longer_most = most_over_mean(longer_rows),
-               lag = lag_at_end(most);
+  const double most = most_over_mean(rows_), longer_most = most_over_mean(longer_rows);
+  const Lags lags = lags_at_end(most);
+  const double lag = lags.most;
   const double per_row = most + lag > 0 ? tail / (most + lag) : 0;
-  const double longer_tail = most + lag > 0 ? per_row * (longer_most + lag * ratio) : tail;
+  // The last of them is that far behind by then, even if none of the part is. What it costs is as uncertain
+  // as it is large: a ring that L2 has lost sight of takes three times as long for each row.
+  const double drift = deviations_of_last(rows_.size()) * lags.deviation * ratio;
+  const double reach = std::max(longer_most + lag * ratio, std::hypot(longer_most, drift));
+  const double longer_tail = most + lag > 0 ? per_row * reach : tail;
   LongerCall result{.us = call_us + steady_us + longer_tail - tail,
                     .steady = halves_differ_by() <= kAgreement};
-  // Lags that grow with the root instead would be about half as much longer.
-  const double growth_error = per_row * lag * (ratio - 1) / 2;
-  const double error = std::hypot(2 * rate_error() * steady_us, kTailSpread * longer_tail, growth_error);
+  const double error = std::hypot(2 * rate_error() * steady_us, kTailSpread * longer_tail, per_row * drift);
   result.error_pct = 100 * error / result.us;
   return result;
 }
