@@ -31,8 +31,8 @@ struct KernelTime {
 /// How a sampled figure came about (sampling.hpp).
 struct Sampled {
   double error_pct = 0;       ///< of time_us, about two standard errors
-  double executed_share = 0;  ///< of the payload of the call of full size
-  bool steady = false;        ///< its windows agreed before the run was cut
+  double executed_share = 0;  ///< of the tokens of a call
+  bool steady = false;        ///< both halves of its middle had the same rate
 };
 
 struct ScenarioResult {
