@@ -91,6 +91,23 @@ __device__ __forceinline__ RowRange channel_rows(const int* received, const int*
 /// How many slots a record lets go of: those up to and with its own, or up to the next one that is used.
 __device__ __forceinline__ int released_by(int record) { return record < 0 ? -record - 1 : record + 1; }
 
+/// Adds a vector of 8 BF16 values.
+__device__ __forceinline__ void accumulate(float (&sum)[8], const int4& v) {
+  const int words[4] = {v.x, v.y, v.z, v.w};
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    sum[2 * i] += __int_as_float(words[i] << 16);  // a BF16 is the upper half of a float
+    sum[2 * i + 1] += __int_as_float(words[i] & 0xffff0000);
+  }
+}
+__device__ __forceinline__ int4 round(const float (&sum)[8]) {
+  int words[4];
+#pragma unroll
+  for (int i = 0; i < 4; ++i)
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(words[i]) : "f"(sum[2 * i + 1]), "f"(sum[2 * i]));
+  return make_int4(words[0], words[1], words[2], words[3]);
+}
+
 /// Up to kMost rows that are added to one, with their weights. Lanes that have a row give it; ascending
 /// lanes.
 template <int kMost>
@@ -133,22 +150,6 @@ class Summands {
   }
 
  private:
-  static __device__ void accumulate(float (&sum)[8], const int4& v) {
-    const int words[4] = {v.x, v.y, v.z, v.w};
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      sum[2 * i] += __int_as_float(words[i] << 16);  // a BF16 is the upper half of a float
-      sum[2 * i + 1] += __int_as_float(words[i] & 0xffff0000);
-    }
-  }
-  static __device__ int4 round(const float (&sum)[8]) {
-    int words[4];
-#pragma unroll
-    for (int i = 0; i < 4; ++i)
-      asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(words[i]) : "f"(sum[2 * i + 1]), "f"(sum[2 * i]));
-    return make_int4(words[0], words[1], words[2], words[3]);
-  }
-
   unsigned lanes_;
   const int4* rows_[kMost];
 };

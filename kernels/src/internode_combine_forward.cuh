@@ -9,9 +9,10 @@ namespace ptxwire {
 inline constexpr int kFirstForwarderBarrier = 2;
 
 /// What the warps of a forwarding CTA tell their coordinator.
+template <int kWarps>
 struct CombineForwarderBoard {
   /// Rows of the ring from GPU g (its part for the warp's node) that the warp is past; kWarpRetired: all.
-  volatile int released[kMaxForwarders][kGpusPerNode];
+  volatile int released[kWarps][kGpusPerNode];
   int returned[kMaxCombineNodes][kGpusPerNode];  ///< coordinator: slots of that part that it has given back
 };
 
@@ -91,8 +92,9 @@ __device__ void forward_sums(const InternodeComm& comm, const Post& post, const 
 }
 
 /// The warp that gives slots over NVLink back: lane g those of GPU g, one node after the other.
-__device__ inline void return_nvlink_slots(const InternodeComm& comm, CombineForwarderBoard& board,
-                                           int channels, int channel, int warps_per_node, int lane) {
+template <int kWarps>
+__device__ void return_nvlink_slots(const InternodeComm& comm, CombineForwarderBoard<kWarps>& board,
+                                    int channels, int channel, int warps_per_node, int lane) {
   if (lane >= kGpusPerNode) return;
   int* consumed_index = CombineCounters(comm, lane, channels, channel, comm.nvlink.rank).consumed;
   for (int m = 0; m < comm.nodes; ++m) board.returned[m][lane] = 0;

@@ -16,7 +16,7 @@ __device__ void internode_combine(const InternodeComm& comm, const Post& post,
   const int warps_per_node = max(kForwarderWarps / comm.nodes, 1), forwarders = comm.nodes * warps_per_node;
   const int receivers = forwarders + kGpusPerNode;
   if (blockIdx.x % 2 == 0) {
-    __shared__ CombineForwarderBoard board;
+    __shared__ CombineForwarderBoard<kMaxForwarders> board;
     for (int i = thread; i < kMaxForwarders * kGpusPerNode; i += static_cast<int>(blockDim.x))
       board.released[i / kGpusPerNode][i % kGpusPerNode] = 0;
     __syncthreads();

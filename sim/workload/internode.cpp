@@ -13,8 +13,6 @@ namespace {
 constexpr uint64_t kSectionAlign = 128;
 constexpr uint32_t kVectorBytes = 16, kMetaBytes = 8;
 constexpr uint32_t kBarrierRounds = 8;  ///< of log2 N
-/// kernels/src/internode_combine.cuh
-constexpr uint32_t kForwarderWarps = 16;
 
 int32_t as_int(uint64_t value) { return static_cast<int32_t>(value); }
 
@@ -39,6 +37,15 @@ class Sections {
 uint32_t internode_fan_out(const Scenario& s) {
   const uint32_t nodes = node_count(s);
   return nodes <= 2 ? 2 : nodes <= 4 ? 4 : 8;
+}
+
+uint32_t combine_forwarders_per_node(const Scenario& s) {
+  return std::max((s.revision == KernelRevision::d ? 24 : 16) / node_count(s), 1U);
+}
+
+uint32_t combine_receivers(const Scenario& s) {
+  const uint32_t forwarders = combine_forwarders(s);
+  return s.revision == KernelRevision::d ? forwarders - kGpusPerNode : forwarders + kGpusPerNode;
 }
 
 InternodeLayout::InternodeLayout(const Scenario& s)
@@ -181,16 +188,17 @@ constexpr uint32_t kDispatchThreads = 512;
 
 uint32_t full_notify_threads(const Scenario& s) { return s.revision == KernelRevision::a ? 256 : 512; }
 
-/// 8 warps that send over NVLink, the forwarders of all nodes, one that coordinates.
+/// The larger CTA. 8 warps send over NVLink, one coordinates; of d forwarders have a CTA of their own.
 uint32_t combine_threads(const Scenario& s) {
-  const uint32_t nodes = node_count(s), forwarders = nodes * std::max(kForwarderWarps / nodes, 1U);
-  return (kGpusPerNode + forwarders + 1) * 32;
+  const uint32_t senders = s.revision == KernelRevision::d ? 0 : kGpusPerNode;
+  return (senders + combine_forwarders(s) + 1) * 32;
 }
 
 /// kernels/src/internode_{dispatch,combine}_d.cu
 uint32_t main_shared_bytes(const Scenario& s) {
-  constexpr uint32_t kDispatchBytes = 8 * 16384;
-  return s.revision == KernelRevision::d ? kDispatchBytes : 0;
+  constexpr uint32_t kDispatchBytes = 8 * 16384, kCombineBytes = 24 * 9248;
+  if (s.revision != KernelRevision::d) return 0;
+  return is_dispatch(s) ? kDispatchBytes : kCombineBytes;
 }
 
 uint32_t cached_notify_threads(const Scenario& s) { return std::max(128U, 32 * s.channels()); }

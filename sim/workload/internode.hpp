@@ -20,6 +20,15 @@ uint32_t real_tokens(const Scenario& scenario);
 /// Nodes that the kernels let a token go to, at most: 2, 4 or 8, which is an entry each.
 uint32_t internode_fan_out(const Scenario& scenario);
 
+/// Warps of combine that add what comes over NVLink: kernels/src/internode_combine{.cuh,_d.cu} (16 or 24,
+/// shared by the nodes; at least one each).
+uint32_t combine_forwarders_per_node(const Scenario& scenario);
+inline uint32_t combine_forwarders(const Scenario& scenario) {
+  return node_count(scenario) * combine_forwarders_per_node(scenario);
+}
+/// Those that add what comes over RDMA: of d fewer, they share a CTA with the NVLink senders.
+uint32_t combine_receivers(const Scenario& scenario);
+
 /// Where everything lies, equal on all ranks: in the symmetric heap, and in the buffer that the GPUs of a
 /// node map.
 struct InternodeLayout {

@@ -83,12 +83,24 @@ std::vector<WarpRole> internode_warp_roles(const Scenario& s) {
             {"RDMA senders", kOdd, kOdd + kRdmaSenders - 1},
             {"sender coordinator", kOdd + kRdmaSenders, kOdd + kRdmaSenders},
             {"NVLink receivers", kOdd + kRdmaSenders + 1, 2 * kOdd - 1}};
-  const uint32_t nodes = node_count(s), forwarders = nodes * std::max(1U, 16 / nodes);
+  const uint32_t forwarders = combine_forwarders(s);
+  if (s.revision == KernelRevision::d)
+    return {{"NVLink senders", 0, kGpusPerNode - 1},
+            {"RDMA receivers", kGpusPerNode, forwarders - 1},
+            {"receiver coordinator", forwarders, kOdd - 1},
+            {"forwarders", kOdd, kOdd + forwarders - 1},
+            {"forwarder coordinator", kOdd + forwarders, 2 * kOdd - 1}};
   return {{"NVLink senders", 0, kGpusPerNode - 1},
           {"forwarders", kGpusPerNode, kGpusPerNode + forwarders - 1},
           {"forwarder coordinator", kGpusPerNode + forwarders, kOdd - 1},
           {"RDMA receivers", kOdd, kOdd + kGpusPerNode + forwarders - 1},
           {"receiver coordinator", kOdd + kGpusPerNode + forwarders, 2 * kOdd - 1}};
+}
+
+std::array<std::string, 2> internode_cta_roles(const Scenario& s) {
+  if (is_dispatch(s)) return {"forwarders", "RDMA senders and NVLink receivers"};
+  if (s.revision == KernelRevision::d) return {"NVLink senders and RDMA receivers", "forwarders"};
+  return {"NVLink senders and forwarders", "RDMA receivers"};
 }
 
 }  // namespace
@@ -119,9 +131,7 @@ Expected<ScenarioResult> run_internode(const Scenario& scenario, const models::M
   result.surrogate = mirror_words(scenario);
   result.faults = fault_words(scenario, &*network);
   if (scenario.ptx.empty())  // kernels/src: what the even and the odd CTA of a channel do
-    result.cta_roles = is_dispatch(scenario)
-                           ? std::array<std::string, 2>{"forwarders", "RDMA senders and NVLink receivers"}
-                           : std::array<std::string, 2>{"NVLink senders and forwarders", "RDMA receivers"};
+    result.cta_roles = internode_cta_roles(scenario);
   if (scenario.ptx.empty()) result.warp_roles = internode_warp_roles(scenario);
   fill_internode_rates(result, scenario, *routing, machine, *network);
   if (options.check_results) {

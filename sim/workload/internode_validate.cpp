@@ -14,8 +14,9 @@ constexpr uint32_t kMaxDispatchNodes = 32;  ///< a lane of a warp each
 constexpr uint32_t kMaxCombineNodes = 16;   ///< a forwarding warp each beside the other roles
 constexpr uint32_t kMaxChannels = 32;       ///< a warp each in notify
 constexpr uint32_t kMinSms = 4;             ///< notify's CTAs: barriers, slot records, forward records
-constexpr uint32_t kRdmaSenders = 7, kForwarderWarps = 16;
-constexpr uint32_t kMostBulkSlotBytes = 16384 - 16;  ///< kernels/src/internode_dispatch_d.cu
+constexpr uint32_t kRdmaSenders = 7;
+/// Staging of a warp without its mbarriers: kernels/src/internode_{dispatch,combine}_d.cu.
+constexpr uint32_t kMostDispatchSlotBytes = 16384 - 16, kMostCombineSlotBytes = 3 * 9248 - 32;
 constexpr uint32_t kMaxQueues = 64, kMaxVirtualLanes = 8;
 
 Error refuse(const Scenario& s, std::string message, std::string hint = {}) {
@@ -33,11 +34,9 @@ Expected<void> validate_rdma_ring(const Scenario& s) {
                   "'rdma_chunk' is " + number(s.rdma_chunk) + ", expected 1 to half of the " + number(slots) +
                       " rdma_slots",
                   "slots are given back a chunk at a time, so a ring holds two at least");
-  const uint32_t nodes = node_count(s);
   // Dispatch: rows that the senders have not told the coordinator of. Combine: rows of the tokens that the
   // receivers are at.
-  const uint64_t held =
-      is_dispatch(s) ? kRdmaSenders : nodes * std::max(kForwarderWarps / nodes, 1U) + kGpusPerNode;
+  const uint64_t held = is_dispatch(s) ? kRdmaSenders : combine_receivers(s);
   const uint64_t needed = 2 * uint64_t{s.rdma_chunk} + held - 1;
   if (slots < needed)
     return refuse(s,
@@ -58,7 +57,7 @@ Expected<void> validate_nvlink_ring(const Scenario& s) {
   if (s.nvlink_slots % nodes != 0)
     return refuse(s, "'nvlink_slots' is " + number(s.nvlink_slots) + ", expected a multiple of the " +
                          number(nodes) + " nodes: combine splits a ring by node");
-  const uint32_t warps = std::max(kForwarderWarps / nodes, 1U), part = s.nvlink_slots / nodes;
+  const uint32_t warps = combine_forwarders_per_node(s), part = s.nvlink_slots / nodes;
   if (s.rdma_chunk < warps)
     return refuse(s, "'rdma_chunk' is " + number(s.rdma_chunk) + ", combine on " + number(nodes) +
                          " nodes needs " + number(warps) + ": as many warps share a chunk");
@@ -80,14 +79,12 @@ Expected<void> validate_internode(const Scenario& s) {
   if (s.ranks % kGpusPerNode != 0 || node_count(s) < 2 || node_count(s) > most)
     return refuse(s, "'ranks' is " + number(s.ranks) + ", the internode kernels take 8 on each of 2 to " +
                          number(most) + " nodes");
-  if (s.revision == KernelRevision::c || (s.revision == KernelRevision::d && !is_dispatch(s)))
-    return refuse(s, is_dispatch(s) ? "'revision': internode dispatch has a, b and d"
-                                    : "'revision': internode combine has a and b");
-  if (const uint32_t bytes = InternodeLayout(s).slot_bytes;
-      s.revision == KernelRevision::d && bytes > kMostBulkSlotBytes)
-    return refuse(s, "'hidden' is " + number(s.hidden) + ": slots of " + number(bytes) +
-                         " bytes do not fit the staging of revision d, at most " +
-                         number(kMostBulkSlotBytes));
+  if (s.revision == KernelRevision::c) return refuse(s, "'revision': the internode kernels have a, b and d");
+  const uint32_t slot = InternodeLayout(s).slot_bytes;
+  const uint32_t most_slot = is_dispatch(s) ? kMostDispatchSlotBytes : kMostCombineSlotBytes;
+  if (s.revision == KernelRevision::d && slot > most_slot)
+    return refuse(s, "'hidden' is " + number(s.hidden) + ": slots of " + number(slot) +
+                         " bytes do not fit the staging of revision d, at most " + number(most_slot));
   if (s.revision == KernelRevision::a && s.queues > 1)
     return refuse(s, "'queues' is " + number(s.queues) + ", the host of revision a posts on one per peer");
   if (s.sms < kMinSms || s.sms % 2 != 0 || s.channels() > kMaxChannels)

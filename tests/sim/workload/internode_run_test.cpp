@@ -37,6 +37,14 @@ Scenario small(KernelFamily kernel, uint32_t ranks = 16) {
   return s;
 }
 
+/// Revision d has 12 forwarders per node of two: a row each per chunk, and two in its part of a ring.
+Scenario with_room_for_24(Scenario s) {
+  s.rdma_chunk = 12;
+  s.rdma_slots = 48;
+  s.nvlink_slots = 56;
+  return s;
+}
+
 ScenarioResult run(const Scenario& scenario, uint32_t threads = 1) {
   for (const auto& [key, value] : scenario_settings(scenario)) UNSCOPED_INFO(key << " = " << value);
   RunOptions options;
@@ -66,6 +74,7 @@ TEST_CASE("internode: four nodes", "[sim]") {
   if (small_sizes()) return;
   Scenario scenario = small(GENERATE(kDispatch, kCombine), 32);
   scenario.tokens = 40;
+  scenario.revision = GENERATE(KernelRevision::b, KernelRevision::d);
   if (scenario.kernel == kCombine) scenario.nvlink_slots = 64;
   run(scenario);
 }
@@ -79,29 +88,30 @@ TEST_CASE("internode: the machine without time computes the same", "[sim]") {
   CHECK(result->result == ResultState::correct);
 }
 
-TEST_CASE("internode: dispatch of revision d, with everything that may travel, and corner routings",
-          "[sim]") {
-  Scenario scenario = small(kDispatch);
+TEST_CASE("internode: revision d, with everything that may travel, and corner routings", "[sim]") {
+  Scenario scenario = small(GENERATE(kDispatch, kCombine));
   scenario.revision = KernelRevision::d;
+  if (scenario.kernel == kCombine) scenario = with_room_for_24(scenario);
   scenario.send_topk = GENERATE(false, true);
-  scenario.elements = scenario.send_topk ? ElementType::bf16 : ElementType::fp8;
+  if (scenario.send_topk) scenario.elements = ElementType::bf16;
   scenario.routing = GENERATE(RoutingPattern::random, RoutingPattern::masked, RoutingPattern::none_to_last);
   run(scenario);
 }
 
-TEST_CASE(
-    "internode: revision d with odd token counts, full-size rows, other queues, notify on the GPUs, elided",
-    "[sim]") {
-  Scenario scenario = small(kDispatch);
+TEST_CASE("internode: revision d in other shapes", "[sim]") {
+  Scenario scenario = small(GENERATE(kDispatch, kCombine));
   scenario.revision = KernelRevision::d;
+  if (scenario.kernel == kCombine) scenario = with_room_for_24(scenario);
   scenario.sms = 6;
   scenario.tokens = 41;
   SECTION("fewer tokens than channels") { scenario.tokens = 2; }
   SECTION("full-size rows") { scenario.hidden = 7168; }
   SECTION("one queue") { scenario.queues = 1; }
-  SECTION("notify on the GPUs") { scenario.notify = NotifyMode::full; }
+  SECTION("notify on the GPUs") {
+    if (scenario.kernel == kDispatch) scenario.notify = NotifyMode::full;
+  }
   SECTION("elided rows") { scenario.elide = true; }
-  SECTION("a ring that just fits") { scenario.rdma_slots = 14; }
+  SECTION("a ring that just fits") { scenario.rdma_slots = scenario.kernel == kDispatch ? 14 : 39; }
   SECTION("one call more, after a flush") {
     scenario.calls = 3;
     scenario.flush_l2 = true;
