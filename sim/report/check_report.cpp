@@ -21,6 +21,7 @@ std::string note_of(const CheckedRow& row) {
   }
   // What the suite or its search set beyond what the row itself states.
   for (size_t i = row.measurement.settings.size(); i < row.settings.size(); ++i) add(row.settings[i]);
+  if (!row.scenario.empty() && row.scenario != row.measurement.scenario) add("run as " + row.scenario);
   if (row.outcome.sampled) add("sampled +-" + fixed(row.outcome.sampled->error_pct, 1) + " %");
   if (row.from_cache) add("cached");
   return note;
@@ -69,6 +70,15 @@ std::string families_text(const CheckReport& report) {
   return table.empty() ? "" : '\n' + table.text();
 }
 
+/// Whether knobs act as measured: +1 is the measured order, -1 the opposite one.
+std::string orders_text(const std::vector<KnobOrder>& orders) {
+  Table table({{"knob"}, {"rows", Align::right}, {"rank correlation", Align::right}, {"of"}});
+  for (const KnobOrder& order : orders)
+    table.add({order.knob, std::to_string(order.ids.size()),
+               order.correlation ? fixed(*order.correlation, 2) : "none", order.where});
+  return table.empty() ? "" : '\n' + table.text_wrapped();
+}
+
 /// What bound the rows that failed: where to look first.
 std::string failures_text(const std::vector<CheckedRow>& rows) {
   std::string text;
@@ -97,7 +107,7 @@ json row_json(const CheckedRow& row) {
                 {"source_id", measurement.source_id},
                 {"group", measurement.group},
                 {"repeats", row.repeats},
-                {"scenario", measurement.scenario},
+                {"scenario", row.scenario},
                 {"settings", row.settings},
                 {"result", result_state_name(row.outcome.result)},
                 {"time_us", row.outcome.time_us},
@@ -141,7 +151,7 @@ std::string check_text(const CheckReport& report) {
   }
   for (const NotRun& row : report.not_run) failed += row.is_failure ? 1 : 0;
   std::string text = (table.empty() ? "" : table.text_wrapped()) + families_text(report) +
-                     failures_text(report.rows) + not_run_text(report.not_run);
+                     orders_text(report.orders) + failures_text(report.rows) + not_run_text(report.not_run);
   text += '\n' + std::to_string(report.rows.size()) + " rows in " + duration(report.wall_s);
   if (cached != 0) {
     text += cached == report.rows.size() ? ", all from the cache: nothing was simulated now"
@@ -163,6 +173,13 @@ std::string check_json(const CheckReport& report) {
   for (const CheckedRow& row : report.rows) document["rows"].push_back(row_json(row));
   for (const auto& [family, accuracy] : report.families)
     document["families"][family] = accuracy_json(accuracy);
+  document["orders"] = json::array();
+  for (const KnobOrder& order : report.orders)
+    document["orders"].push_back(
+        {{"knob", order.knob},
+         {"where", order.where},
+         {"rows", order.ids},
+         {"rank_correlation", order.correlation ? json(*order.correlation) : json(nullptr)}});
   for (const NotRun& row : report.not_run) {
     document["not_run"].push_back({{"id", row.id}, {"reason", row.reason}, {"failed", row.is_failure}});
   }

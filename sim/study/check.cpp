@@ -83,6 +83,7 @@ class Check {
       all_from_cache = all_from_cache && outcome->from_cache;
       if (best && best->outcome.time_us <= outcome->time_us) continue;
       best = CheckedRow{.measurement = measurement,
+                        .scenario = planned.scenario,
                         .repeats = planned.repeats,
                         .settings = planned.candidates[i],
                         .outcome = *std::move(outcome),
@@ -111,7 +112,7 @@ class Check {
     };
     if (!progress(0)) return Error{.message = "stopped"};
     const bool sampled = !options_.exact && planned.measurement->cost_s.value_or(0) > suite_.sample_above_s;
-    const Job job{.scenario = planned.measurement->scenario,
+    const Job job{.scenario = planned.scenario,
                   .settings = planned.candidates[candidate],
                   .check_results = options_.check_results,
                   .sampling = sampled ? Sampling::if_possible : Sampling::off};
@@ -125,10 +126,13 @@ class Check {
   void summarise() {
     std::vector<std::pair<std::string, double>> by_family;
     std::vector<double> errors;
+    std::vector<PredictedRow> predicted;
     for (const CheckedRow& row : report_.rows) {
       by_family.emplace_back(row.measurement.family, row.error_pct);
       errors.push_back(row.error_pct);
+      predicted.push_back({&row.measurement, row.predicted});
     }
+    report_.orders = knob_orders(predicted);
     report_.families = accuracy_by_family(by_family);
     report_.all = accuracy_of(errors);
   }

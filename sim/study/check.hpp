@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/study/accuracy.hpp"
+#include "sim/study/rank_order.hpp"
 #include "sim/study/runner.hpp"
 #include "sim/study/suite.hpp"
 
@@ -15,6 +16,7 @@ namespace ptxwire::sim {
 
 struct CheckedRow {
   Measurement measurement;
+  std::string scenario;               ///< that was run: the row's own, or what the suite has in its place
   std::vector<std::string> repeats;   ///< ids of rows that repeat the same measurement
   std::vector<std::string> settings;  ///< what the prediction ran with; of a search the best
   Outcome outcome;
@@ -38,6 +40,7 @@ struct CheckReport {
   std::vector<NotRun> not_run;
   std::map<std::string, Accuracy> families;
   Accuracy all;
+  std::vector<KnobOrder> orders;  ///< rows that differ in one setting alone: is their order right?
   double wall_s = 0;
   [[nodiscard]] bool passed() const;
 };

@@ -97,9 +97,10 @@ class SuiteReader : public models::TomlReader {
   }
 
   void read_rows(const toml::table& table) {
-    static constexpr std::array<std::string_view, 3> kKeys = {"ids", "set", "search"};
+    static constexpr std::array<std::string_view, 4> kKeys = {"ids", "set", "scenario", "search"};
     check_keys(table, kKeys);
     SuiteRows rows{.ids = words(table, "ids", true), .set = words(table, "set", false)};
+    if (table.contains("scenario")) rows.scenario = text(table, "scenario");
     if (const toml::node* search = table.get("search")) {
       const toml::table* axes = search->as_table();
       if (axes == nullptr) return fail(*search, "expected 'search' to be a table of lists");
@@ -203,7 +204,9 @@ Expected<Plan> plan_suite(const Suite& suite, const std::vector<Measurement>& me
         const auto first = std::find_if(members.begin(), members.end(),
                                         [&](const Measurement* row) { return glob_match(glob, row->id); });
         if (!planned.insert(candidate.group).second) continue;
-        PlannedRow row{.measurement = *first, .candidates = candidates_of(**first, rows)};
+        PlannedRow row{.measurement = *first,
+                       .scenario = rows.scenario.empty() ? (*first)->scenario : rows.scenario,
+                       .candidates = candidates_of(**first, rows)};
         for (const Measurement* member : members) {
           if (member != *first) row.repeats.push_back(member->id);
         }

@@ -5,6 +5,7 @@
 //   [[rows]]
 //   ids = ["h100-ep8-dispatch-h7168-k8-e256-t{1,128}-sm*"]   # globs, see glob.hpp
 //   set = ["chunk=6"]                  # beyond what the row itself states
+//   scenario = "h800_internode_dispatch_ep16"   # in place of the rows' own: where a source states no machine
 //   search = { chunk = [4, 6, 8] }     # instead of one value: the best of them counts
 //   [[not_run]]
 //   ids = ["h800-ep16-*"]
@@ -34,6 +35,7 @@ struct SearchAxis {
 struct SuiteRows {
   std::vector<std::string> ids;  ///< globs
   std::vector<std::string> set;  ///< "key=value"
+  std::string scenario;          ///< in place of the rows' own, which may be of a machine that nobody states
   std::vector<SearchAxis> search;
 };
 
@@ -65,6 +67,7 @@ Expected<Suite> parse_suite(std::string_view text, const std::string& path);
 /// A row to run: one measurement stands for its group, with every combination of settings to try.
 struct PlannedRow {
   const Measurement* measurement = nullptr;
+  std::string scenario;                              ///< that is run
   std::vector<std::string> repeats;                  ///< ids of the other rows of its group
   std::vector<std::vector<std::string>> candidates;  ///< "key=value" lists, at least one; the best counts
 };

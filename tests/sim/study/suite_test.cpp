@@ -57,6 +57,16 @@ TEST_CASE("suite: settings of the row come first, then the suite's, then those s
   CHECK(candidates[3] == std::vector<std::string>{"sms=24", "seed=3", "chunk=6", "hints=y"});
 }
 
+TEST_CASE("suite: rows run their own scenario, or what the suite has in its place") {
+  std::vector<Measurement> rows = {row("own", "", Role::report), row("other", "", Role::report)};
+  for (Measurement& measurement : rows) measurement.scenario = "unstated_dispatch";
+  const auto plan = plan_suite(
+      suite_of("[[rows]]\nids = ['own']\n[[rows]]\nids = ['other']\nscenario = 'h800_dispatch'\n"), rows, "");
+  REQUIRE(plan);
+  CHECK(plan->rows.at(0).scenario == "unstated_dispatch");
+  CHECK(plan->rows.at(1).scenario == "h800_dispatch");
+}
+
 TEST_CASE("suite: --only narrows what is run and what is listed as not run") {
   const std::vector<Measurement> rows = {row("h800-a", "", Role::test), row("h100-a", "", Role::test),
                                          row("h800-b", "", Role::test), row("h100-b", "", Role::test)};
