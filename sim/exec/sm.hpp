@@ -153,6 +153,8 @@ class Sm {
   void intrinsic(Fragment& fragment, const ptx::CallSite& site, uint32_t mask);
 
   // sm_poll.cpp: parking
+  static void hand_over_polls(Fragment& fragment, const ptx::Op& op);
+  static void add_polls(PollState& poll, const Fragment& fragment);
   void on_back_edge(Fragment& fragment, uint32_t loop, int64_t cycle);
   bool try_park(Fragment& fragment, const ptx::PollLoop& loop, int64_t cycle);
   void note_poll(Fragment& fragment, uint64_t address, uint32_t bytes, const uint8_t* value, bool shared,

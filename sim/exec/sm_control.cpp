@@ -44,15 +44,20 @@ bool Sm::arrive_at_join(Fragment& fragment) {
   Join& join = *fragment.join;
   if (fragment.frames.size() != join.depth) return false;
   Fragment* merged = join.waiting;
+  if (join.poll != nullptr) add_polls(*join.poll, fragment);
   if (merged == nullptr) {
     join.waiting = &fragment;
     merged = &fragment;
   } else {
+    if (join.poll == nullptr && fragment.warp->cta->program->op(join.pc).in_poll_loop)
+      add_polls(merged->poll, fragment);
     merged->mask |= fragment.mask;
     merged->cycle = std::max(merged->cycle, fragment.cycle);
   }
   const int64_t cycle = merged->cycle;
   if (merged->mask == join.mask) {
+    if (join.poll != nullptr) merged->poll = std::move(*join.poll);
+    join.poll.reset();
     set_join(*merged, join.parent);
     free_joins_.push_back(&join);
     if (merged == &fragment) return fragment.pc == fragment.join_pc && arrive_at_join(fragment);
@@ -126,8 +131,8 @@ void Sm::branch(Fragment& fragment, const Op& op, uint32_t taken, int64_t cycle)
   if (op.reconvergence != ptx::kNoPc) join_at(fragment, op.reconvergence);
   Fragment& other = split(fragment, taken);
   other.pc = op.target;
+  hand_over_polls(fragment, op);
   ++fragment.pc;
-  fragment.poll.loop = UINT32_MAX;
   if (op.target <= fragment.pc && fragment.join != nullptr && fragment.join->waiting != nullptr &&
       ++fragment.join->spins > 4096)
     release_waiting(*fragment.join, cycle);

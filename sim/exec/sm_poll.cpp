@@ -13,7 +13,11 @@ using models::Picoseconds;
 
 namespace {
 
+constexpr uint32_t kMostTurns = 16;
 constexpr double kJoinPatience_us = 5;  ///< how long a parked fragment lets lanes of its warp wait at a join
+
+/// By its warp. The parts of a fragment that split and came together are counted with the warp.
+uint64_t executed_so_far(const Fragment& fragment) { return fragment.warp->instructions + fragment.executed; }
 
 }  // namespace
 
@@ -67,18 +71,51 @@ bool gather_state(const Fragment& fragment, const ptx::PollLoop& loop, std::vect
 
 }  // namespace
 
+// The fragment splits at `op`. If its lanes come together again in the same turn of a poll loop, the join
+// keeps what is known of the turn; either half notes what it reads itself.
+void Sm::hand_over_polls(Fragment& fragment, const ptx::Op& op) {
+  const ExecProgram& program = *fragment.warp->cta->program;
+  const bool inside = op.reconvergence != ptx::kNoPc && program.op(fragment.pc).in_poll_loop &&
+                      program.op(op.reconvergence).in_poll_loop;
+  if (inside && fragment.poll.loop != UINT32_MAX && fragment.join->poll == nullptr) {
+    fragment.join->poll = std::make_unique<PollState>(std::move(fragment.poll));
+    fragment.poll = {};
+  }
+  fragment.poll.loop = UINT32_MAX;
+}
+
+// `fragment` has come to a join: what it read counts for those who go on from there. Not if it took a turn of
+// its own meanwhile or has not seen yet what it reads.
+void Sm::add_polls(PollState& poll, const Fragment& fragment) {
+  const PollState& part = fragment.poll;
+  const std::pmr::vector<uint32_t>& pending = fragment.warp->row_pending;
+  poll.remote = poll.remote || part.remote;
+  poll.overflow =
+      poll.overflow || part.overflow || poll.reads.size() + part.reads.size() > PollState::kMaxReads;
+  poll.impure = poll.impure || part.impure || part.loop != UINT32_MAX ||
+                std::any_of(pending.begin(), pending.end(),
+                            [&](uint32_t lanes) { return (lanes & fragment.mask) != 0; });
+  if (!poll.overflow) poll.reads.insert(poll.reads.end(), part.reads.begin(), part.reads.end());
+}
+
+// The state may recur after several turns, in a loop that looks at several places in turn: the back edge to
+// compare with is kept for twice as many turns each time (Brent's search for a cycle).
 void Sm::on_back_edge(Fragment& fragment, uint32_t loop_index, int64_t cycle) {
   if (!device_.group().park_polls) return;
   PollState& poll = fragment.poll;
   const ptx::PollLoop& loop = fragment.warp->cta->program->program().poll_loops[loop_index];
   std::vector<uint32_t> state;
   const bool comparable = gather_state(fragment, loop, state);
-  if (comparable && poll.loop == loop_index && !poll.remote && !poll.overflow && !poll.impure &&
-      !poll.reads.empty() && state == poll.saved && try_park(fragment, loop, cycle))
-    return;
+  const bool known = comparable && poll.loop == loop_index && !poll.remote && !poll.overflow &&
+                     !poll.impure && !poll.reads.empty();
+  const bool recurs = known && state == poll.saved;
+  if (recurs && try_park(fragment, loop, cycle)) return;
+  if (known && !recurs && ++poll.turns < poll.most_turns) return;
+  poll.most_turns = known && !recurs ? std::min(2 * poll.most_turns, kMostTurns) : 1;
+  poll.turns = 0;
   poll.loop = comparable ? loop_index : UINT32_MAX;
   poll.back_edge_cycle = cycle;
-  poll.instructions = static_cast<uint32_t>(fragment.executed);
+  poll.instructions = executed_so_far(fragment);
   poll.remote = poll.overflow = poll.impure = false;
   poll.reads.clear();
   poll.saved = std::move(state);
@@ -99,7 +136,7 @@ bool Sm::try_park(Fragment& fragment, const ptx::PollLoop& loop, int64_t cycle) 
     if (now == nullptr || std::memcmp(now, read.value.data(), read.bytes) != 0) return false;
   }
   const int64_t period = std::max<int64_t>(1, cycle - poll.back_edge_cycle);
-  const auto instructions = static_cast<uint32_t>(fragment.executed - poll.instructions);
+  const uint64_t instructions = executed_so_far(fragment) - poll.instructions;
   poll.back_edge_cycle = cycle;
   poll.instructions = instructions;
   fragment.wait_detail = static_cast<uint64_t>(period);
@@ -135,8 +172,9 @@ void Sm::unpark(Fragment& fragment, int64_t change_cycle) {
   const int64_t cycle = std::max(fragment.cycle, poll.back_edge_cycle + (polls - 1) * period);
   resume(fragment, cycle);
   poll.reads.clear();
+  poll.turns = 0;
   poll.back_edge_cycle = cycle;
-  poll.instructions = static_cast<uint32_t>(fragment.executed);
+  poll.instructions = executed_so_far(fragment);
 }
 
 void Sm::wake_parked(Fragment& fragment, Picoseconds now, uint8_t waker) {

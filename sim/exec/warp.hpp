@@ -51,25 +51,6 @@ struct Fragment;
 /// A register whose producer is in flight is ready at kPending + reason.
 inline constexpr int64_t kPending = INT64_C(1) << 60;
 
-/// Lanes that split at a branch and come together again at `pc`.
-struct Join {
-  uint32_t pc = ptx::kNoPc;
-  uint32_t depth = 0;  ///< call depth at which it holds
-  uint32_t mask = 0;   ///< lanes still expected
-  Join* parent = nullptr;
-  Fragment* waiting = nullptr;  ///< lanes that are there, merged
-  uint32_t spins = 0;           ///< backward branches taken by the others while someone waits
-};
-
-struct CallFrame {
-  bool operator==(const CallFrame&) const = default;
-
-  uint32_t return_pc = 0;
-  uint32_t call_site = 0;
-  uint32_t function = 0;
-  uint32_t row_base = 0, predicate_base = 0, local_base = 0;
-};
-
 /// What a poll read, to park on.
 struct PollRead {
   uint64_t address = 0;  ///< device address, or shared window offset
@@ -81,13 +62,36 @@ struct PollRead {
 
 struct PollState {
   static constexpr size_t kMaxReads = 40;
-  uint32_t loop = UINT32_MAX;  ///< Program::poll_loops index of the last back edge taken
+  uint32_t loop = UINT32_MAX;  ///< Program::poll_loops index of the back edge that all else is since
   int64_t back_edge_cycle = 0;
-  uint32_t instructions = 0;  ///< at that back edge
+  uint64_t instructions = 0;  ///< of the warp at that back edge; parked: of one period
+  uint32_t turns = 0;         ///< since that back edge
+  uint32_t most_turns = 1;    ///< after which another back edge takes its place
   bool remote = false, overflow = false, impure = false;
-  uint32_t give_ups = 0;        ///< of a try_wait, one after the other
-  std::vector<PollRead> reads;  ///< since that back edge
+  uint32_t give_ups = 0;  ///< of a try_wait, one after the other
+  std::vector<PollRead> reads;
   std::vector<uint32_t> saved;  ///< state rows and predicates at that back edge
+};
+
+/// Lanes that split at a branch and come together again at `pc`.
+struct Join {
+  uint32_t pc = ptx::kNoPc;
+  uint32_t depth = 0;  ///< call depth at which it holds
+  uint32_t mask = 0;   ///< lanes still expected
+  Join* parent = nullptr;
+  Fragment* waiting = nullptr;  ///< lanes that are there, merged
+  uint32_t spins = 0;           ///< backward branches taken by the others while someone waits
+  /// Of the fragment that split inside a poll loop, for the one that goes on behind the join.
+  std::unique_ptr<PollState> poll;
+};
+
+struct CallFrame {
+  bool operator==(const CallFrame&) const = default;
+
+  uint32_t return_pc = 0;
+  uint32_t call_site = 0;
+  uint32_t function = 0;
+  uint32_t row_base = 0, predicate_base = 0, local_base = 0;
 };
 
 /// How far an op has come that is executed again after a wait.
