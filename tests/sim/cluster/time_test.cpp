@@ -214,30 +214,64 @@ TEST_CASE("time: parking polls changes neither results nor, beyond 0.5 %, time",
 }
 
 TEST_CASE("time: a long wait on a flag costs the same time and instructions, parked or not", "[sim]") {
-  const std::string waiter = R"(
+  // What is stored beside the flag in the end is the flag's value, 9.
+  struct Row {
+    std::string what, waiter;
+    uint32_t threads = 1;
+  };
+  const std::vector<Row> rows = {
+      {"one place", R"(
 LOOP: ld.acquire.sys.global.u32 %r1, [%rd0]; setp.eq.u32 %p1, %r1, 0; @%p1 bra LOOP;
   st.global.u32 [%rd0+128], %r1;
-)";
-  const std::string writer = "nanosleep.u32 40000; st.release.sys.global.u32 [%rd0], 9;\n";
-  const auto run = [&](bool park) {
-    Bench bench(entry("waiter", 1, waiter) + entry("writer", 1, writer), 2);
-    const auto flag = bench.allocate(256);
-    bench.launch("waiter", {flag}, {.block = {1, 1, 1}});
-    bench.launch("writer", {flag}, {.block = {1, 1, 1}, .gpu = 1});
-    RunLimits limits = Bench::default_limits();
-    limits.park_polls = park;
-    const RunReport report = bench.run(limits);
-    CHECK(bench.read<uint32_t>(flag + 128, 1)[0] == 9);
-    return report;
+)"},
+      {"three places in turn, the flag is the second", R"(
+  mov.u32 %r2, 0;
+LOOP: add.u32 %r2, %r2, 1; setp.eq.u32 %p2, %r2, 3; selp.u32 %r2, 0, %r2, %p2;
+  shl.b32 %r3, %r2, 5; cvt.u64.u32 %rd1, %r3; add.u64 %rd1, %rd1, %rd0; sub.u64 %rd1, %rd1, 32;
+  setp.eq.u32 %p2, %r2, 0; @%p2 add.u64 %rd1, %rd1, 96;
+  ld.acquire.sys.global.u32 %r1, [%rd1]; setp.eq.u32 %p1, %r1, 0; @%p1 bra LOOP;
+  st.global.u32 [%rd0+128], %r1;
+)"},
+      {"one lane looks, the others hear of it", R"(
+  mov.u32 %r4, %laneid; setp.ne.u32 %p2, %r4, 3; mov.u32 %r1, 0;
+LOOP: @%p2 bra SKIP;
+  ld.acquire.sys.global.u32 %r1, [%rd0];
+SKIP: shfl.sync.idx.b32 %r2, %r1, 3, 31, -1; setp.eq.u32 %p1, %r2, 0; @%p1 bra LOOP;
+  st.global.u32 [%rd0+128], %r2;
+)",
+       32},
+      {"every lane in turn", R"(
+  mov.u32 %r4, %laneid; mov.u32 %r1, 0; mov.u32 %r5, 0;
+LOOP: add.u32 %r5, %r5, 1; and.b32 %r5, %r5, 3; setp.ne.u32 %p2, %r4, %r5; @%p2 bra SKIP;
+  ld.acquire.sys.global.u32 %r1, [%rd0];
+SKIP: shfl.sync.idx.b32 %r2, %r1, 2, 31, -1; setp.eq.u32 %p1, %r2, 0; @%p1 bra LOOP;
+  st.global.u32 [%rd0+128], %r2;
+)",
+       32},
   };
-  const RunReport parked = run(true);
-  const RunReport polled = run(false);
-  CHECK(difference(polled.time, parked.time) < 0.005);
-  CHECK(polled.parked_instructions == 0);
-  CHECK(parked.parked_instructions > 100);
-  const auto instructions = static_cast<double>(polled.warp_instructions);
-  CHECK(static_cast<double>(parked.warp_instructions) == Approx(instructions).epsilon(0.02));
-  CHECK(parked.events < polled.events / 2);
+  for (const Row& row : rows) {
+    INFO(row.what);
+    const std::string writer = "nanosleep.u32 40000; st.release.sys.global.u32 [%rd0], 9;\n";
+    const auto run = [&](bool park) {
+      Bench bench(entry("waiter", 1, row.waiter) + entry("writer", 1, writer), 2);
+      const auto flag = bench.allocate(256);
+      bench.launch("waiter", {flag}, {.block = {row.threads, 1, 1}});
+      bench.launch("writer", {flag}, {.block = {1, 1, 1}, .gpu = 1});
+      RunLimits limits = Bench::default_limits();
+      limits.park_polls = park;
+      const RunReport report = bench.run(limits);
+      CHECK(bench.read<uint32_t>(flag + 128, 1)[0] == 9);
+      return report;
+    };
+    const RunReport parked = run(true);
+    const RunReport polled = run(false);
+    CHECK(difference(polled.time, parked.time) < 0.005);
+    CHECK(polled.parked_instructions == 0);
+    CHECK(parked.parked_instructions > 100);
+    const auto instructions = static_cast<double>(polled.warp_instructions);
+    CHECK(static_cast<double>(parked.warp_instructions) == Approx(instructions).epsilon(0.02));
+    CHECK(parked.events < polled.events / 2);
+  }
 }
 
 TEST_CASE("time: a shorter quantum changes the time of a mixed kernel by less than 1 %", "[sim]") {
