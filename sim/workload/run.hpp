@@ -77,7 +77,7 @@ struct RunOptions {
   bool check_results = true;
   bool park_polls = true;
   std::optional<bool> spare_registers;  ///< as RunLimits has it
-  bool untimed = false;  ///< zero-latency model: function only
+  bool untimed = false;                 ///< zero-latency model: function only
   Picoseconds max_time = models::microseconds(2e6);
   Companion* companion = nullptr;  ///< shares the cluster of the run that holds the timed call
   /// Called now and then with the state of the run at hand; returning false stops with an Error.
