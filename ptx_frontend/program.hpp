@@ -158,7 +158,7 @@ struct Op {
   TensorField tensor_field = TensorField::none;
   uint32_t target = kNoPc;  ///< bra: destination pc; call: index into Program::calls
   uint32_t reconvergence =
-      kNoPc;  ///< bra/brx that may diverge: pc of the immediate post-dominator (kNoPc: function end)
+      kNoPc;  ///< bra/brx that may diverge: where its threads meet (MeetingPoints; kNoPc: function end)
   uint32_t operand_list = 0;  ///< index into Program::operand_lists where more operands are needed
   uint32_t line = 0;          ///< PTX line
   uint32_t location = 0;      ///< index into Program::locations

@@ -20,7 +20,8 @@ struct SenderWindows {
     while (true) {
       if (try_lock_cta(&lock[node])) {
         const int first = load_acquire_cta(&complete[node]), offset = index - first;
-        if (offset < kRows) {
+        const bool near = offset < kRows;  // or too far ahead of the slowest
+        if (near) {
           unsigned rows = window[node] | 1u << offset;
           if (offset == 0) {
             const int done = rows == 0xffffffffu ? kRows : __ffs(static_cast<int>(~rows)) - 1;
@@ -28,10 +29,11 @@ struct SenderWindows {
             store_release_cta(&complete[node], first + done);
           }
           window[node] = rows;
-          unlock_cta(&lock[node]);
-          return;
         }
-        unlock_cta(&lock[node]);  // too far ahead of the slowest
+        // Unlocked before the way out: lanes that have left wait for the others of their warp, and those may
+        // need a lock whose holder waits in the same way.
+        unlock_cta(&lock[node]);
+        if (near) return;
       }
       deadline.check("RDMA sender, window", rank, channel, node);
     }

@@ -12,6 +12,7 @@
 #include "ptx_frontend/lower/convergence_cost.hpp"
 #include "ptx_frontend/lower/dominators.hpp"
 #include "ptx_frontend/lower/function_lowering.hpp"
+#include "ptx_frontend/lower/meeting_points.hpp"
 #include "ptx_frontend/lower/poll_loops.hpp"
 #include "ptx_frontend/lower/register_allocation.hpp"
 #include "ptx_frontend/lower/static_facts.hpp"
@@ -125,6 +126,7 @@ class ProgramBuilder {
     const VirtualCode& code = lowering.code();
     const LinkedFunction& linked = image_.functions[program_.functions.size()];
     const auto base = static_cast<uint32_t>(program_.code.size());
+    MeetingPoints meeting_points(graph, post_dominators);
     function.entry_pc = base;
     function.end_pc = base + static_cast<uint32_t>(code.ops.size());
     for (uint32_t i = 0; i < code.ops.size(); ++i) {
@@ -134,8 +136,9 @@ class ProgramBuilder {
       if (op.location != 0) op.location += location_base_[linked.module];
       if (op.opcode == Opcode::bra) op.target += base;
       const bool may_diverge = op.opcode == Opcode::brx || (op.opcode == Opcode::bra && op.guard.present());
-      if (may_diverge && post_dominators[block] != graph.exit() && post_dominators[block] != kNoVertex)
-        op.reconvergence = base + graph.blocks[post_dominators[block]].begin;
+      const uint32_t meeting = may_diverge ? meeting_points.of(block) : kNoVertex;
+      if (meeting != graph.exit() && meeting != kNoVertex)
+        op.reconvergence = base + graph.blocks[meeting].begin;
       if (op.operand_list != 0) op.operand_list = add_list(code.lists[op.operand_list], base);
       program_.code.push_back(op);
       const uint32_t origin = lowering.origins()[i];

@@ -59,6 +59,53 @@ TEST_CASE("a branch around an early return joins at the end of the function", "[
   CHECK(only(program, Opcode::bra).reconvergence == kNoPc);
 }
 
+// The work is the only way out, so it post-dominates the test for the lock: but on another turn.
+TEST_CASE("threads that take a lock do not wait in the loop for those that spin", "[contract]") {
+  const Program program = lower_body(R"(
+  mov.u32 %r1, %tid.x;
+SPIN:
+  atom.shared.cas.b32 %r2, [%r1], 0, 1;
+  setp.ne.u32 %p1, %r2, 0;
+  @%p1 bra AGAIN;
+  ld.shared.u32 %r3, [%r1+4];
+  setp.gt.s32 %p2, %r3, 31;
+  atom.shared.exch.b32 %r2, [%r1], 0;
+  @%p2 bra AGAIN;
+  bra OUT;
+AGAIN:
+  nanosleep.u32 100;
+  bra SPIN;
+OUT:
+  st.global.b32 [out], %r1;
+  ret;
+)");
+  const std::vector<uint32_t> branches = find_ops(program, Opcode::bra);
+  REQUIRE(branches.size() == 4);
+  for (const uint32_t test : {branches[0], branches[1]})
+    CHECK(program.code[test].reconvergence == branches[2]);  // "bra OUT", which is no part of the loop
+}
+
+TEST_CASE("a branch that skips the rest of a turn joins at the next one", "[contract]") {
+  const Program program = lower_body(R"(
+  mov.u32 %r1, %tid.x; mov.u32 %r2, 0;
+LOOP:
+  and.b32 %r3, %r2, %r1;
+  setp.eq.u32 %p1, %r3, 0;
+  @%p1 bra NEXT;
+  add.u32 %r1, %r1, 3;
+NEXT:
+  add.u32 %r2, %r2, 1;
+  setp.lt.u32 %p2, %r2, 10;
+  @%p2 bra LOOP;
+  st.global.b32 [out], %r1;
+  ret;
+)");
+  const std::vector<uint32_t> branches = find_ops(program, Opcode::bra);
+  REQUIRE(branches.size() == 2);
+  CHECK(program.code[branches[0]].reconvergence == position_of(program, "add.u32", 1));
+  CHECK(program.code[branches[1]].reconvergence == position_of(program, "st.global.b32"));
+}
+
 TEST_CASE("labels of sibling blocks do not meet", "[contract]") {
   const std::string wait =
       "{ .reg .pred P1;\nLAB_WAIT:\nmbarrier.try_wait.parity.shared::cta.b64 P1, [%r1], %r2;\n@P1 bra DONE;\n"

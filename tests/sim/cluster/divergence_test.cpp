@@ -66,6 +66,44 @@ SPIN:
   CHECK(out[1] == 32);
 }
 
+// Lane m of each of 8 warps takes lock m. Who has one must get to unlocking it while others of its warp spin
+// for locks of other warps; if warps had to be let go by patience, hundreds of microseconds would pass.
+TEST_CASE("divergence: warps that each want several locks do not hold each other up", "[sim]") {
+  const std::string body = R"(
+.shared .align 4 .b32 locks[4];
+.shared .align 4 .b32 counts[4];
+  setp.gt.u32 %p1, %r0, 3; @%p1 bra READY;
+  shl.b32 %r1, %r0, 2; mov.u32 %r2, locks; add.u32 %r2, %r2, %r1; st.shared.u32 [%r2], 0; st.shared.u32 [%r2+16], 0;
+READY:
+  bar.sync 0;
+  mov.u32 %r3, %laneid; setp.gt.u32 %p1, %r3, 3; @%p1 bra DONE;
+  shl.b32 %r1, %r3, 2; mov.u32 %r2, locks; add.u32 %r2, %r2, %r1; mov.u32 %r6, 0;
+ROUND:
+SPIN:
+  atom.acquire.cta.shared.cas.b32 %r4, [%r2], 0, 1; setp.ne.u32 %p1, %r4, 0; @%p1 bra AGAIN;
+  ld.volatile.shared.u32 %r5, [%r2+16]; add.u32 %r5, %r5, 1; st.volatile.shared.u32 [%r2+16], %r5;
+  setp.lt.u32 %p2, %r5, 1000;
+  atom.release.cta.shared.exch.b32 %r4, [%r2], 0; @%p2 bra LEAVE;
+AGAIN:
+  bra SPIN;
+LEAVE:
+  add.u32 %r6, %r6, 1; setp.lt.u32 %p1, %r6, 4; @%p1 bra ROUND;
+DONE:
+  bar.sync 0;
+  setp.gt.u32 %p1, %r0, 3; @%p1 bra END;
+  shl.b32 %r1, %r0, 2; mov.u32 %r2, counts; add.u32 %r2, %r2, %r1; ld.shared.u32 %r1, [%r2];
+  mad.wide.u32 %rd1, %r0, 4, %rd0; st.global.u32 [%rd1], %r1;
+END:
+)";
+  Bench bench(entry("k", 1, body), 1);
+  const auto out = bench.allocate(64);
+  bench.launch("k", {out}, {.block = {256, 1, 1}});
+  const RunReport report = bench.run(Bench::default_limits());
+  CHECK(bench.read<uint32_t>(out, 4) == std::vector<uint32_t>(4, 32));
+  // 32 critical sections after one another per lock, some 300 clk each, and a launch.
+  CHECK(report.time < ptxwire::models::microseconds(40));
+}
+
 TEST_CASE("divergence: loops of different lengths, nested branches, early exits", "[sim]") {
   const std::string body = R"(
   // lanes 5, 9, 13, .. exit at once
