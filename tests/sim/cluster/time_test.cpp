@@ -259,7 +259,7 @@ SKIP: shfl.sync.idx.b32 %r2, %r1, 2, 31, -1; setp.eq.u32 %p1, %r2, 0; @%p1 bra L
       bench.launch("writer", {flag}, {.block = {1, 1, 1}, .gpu = 1});
       RunLimits limits = Bench::default_limits();
       limits.park_polls = park;
-      const RunReport report = bench.run(limits);
+      RunReport report = bench.run(limits);
       CHECK(bench.read<uint32_t>(flag + 128, 1)[0] == 9);
       return report;
     };
@@ -292,7 +292,8 @@ TEST_CASE("time: the flag ping-pong takes as long with parked polls as without",
     auto cluster = Cluster::create(machine(), 2);
     REQUIRE(cluster);
     Cluster& node = **cluster;
-    REQUIRE(node.load(std::make_shared<const ptxwire::ptx::Program>(*std::move(program))));
+    const auto loaded = std::make_shared<const ptxwire::ptx::Program>(*std::move(program));
+    REQUIRE(node.load(loaded));
     DeviceAddress flag[2];
     DeviceAddress out[2];
     for (uint32_t gpu = 0; gpu < 2; ++gpu) {
