@@ -10,7 +10,7 @@ using namespace ptxwire::sim;
 
 namespace {
 
-Measurement row(std::string id, std::string group, Role role) {
+Measurement row(const std::string& id, const std::string& group, Role role) {
   return {.id = id, .group = group.empty() ? id : group, .family = "f", .settings = {"sms=24"}, .role = role};
 }
 
