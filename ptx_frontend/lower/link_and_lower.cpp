@@ -21,7 +21,7 @@ namespace ptxwire::ptx {
 namespace {
 
 constexpr uint32_t kMaximumRows = 65536;  // what Slot::index can tell apart
-constexpr size_t kMostLiveChecks = 4'000'000;
+constexpr size_t kMostLiveBits = 100'000'000;
 
 bool may_wait_long(Opcode opcode) {
   return opcode == Opcode::bar || opcode == Opcode::barrier_cluster || opcode == Opcode::mbarrier_test_wait ||
@@ -83,10 +83,11 @@ class ProgramBuilder {
     function.code_size = estimate_code_size(code, beyond_slots);
     function.register_rows = allocation.rows;
     function.predicates = allocation.predicates;
-    std::vector<PollLoop> loops = find_poll_loops(code, graph, intervals, allocation);
+    const DominatorOrder dominators(immediate_dominators(graph.successors, 0), 0);
+    std::vector<PollLoop> loops = find_poll_loops(code, graph, dominators, intervals, allocation);
     if (function.is_entry) append_live_rows(code, loops, intervals, allocation);
     apply_allocation(allocation, code);
-    append(lowering, graph, post_dominators, function);
+    append(lowering, graph, MeetingPoints(graph, dominators, post_dominators), function);
     append_loops(std::move(loops), function.entry_pc);
     program_.functions.push_back(std::move(function));
     return std::nullopt;
@@ -121,12 +122,11 @@ class ProgramBuilder {
     return function;
   }
 
-  void append(FunctionLowering& lowering, const ControlFlowGraph& graph,
-              const std::vector<uint32_t>& post_dominators, ProgramFunction& function) {
+  void append(FunctionLowering& lowering, const ControlFlowGraph& graph, MeetingPoints meeting_points,
+              ProgramFunction& function) {
     const VirtualCode& code = lowering.code();
     const LinkedFunction& linked = image_.functions[program_.functions.size()];
     const auto base = static_cast<uint32_t>(program_.code.size());
-    MeetingPoints meeting_points(graph, post_dominators);
     function.entry_pc = base;
     function.end_pc = base + static_cast<uint32_t>(code.ops.size());
     for (uint32_t i = 0; i < code.ops.size(); ++i) {
@@ -173,11 +173,14 @@ class ProgramBuilder {
     for (const PollLoop& loop : loops) positions.insert(loop.header);
     for (uint32_t i = 0; i + 1 < code.ops.size(); ++i)
       if (may_wait_long(code.ops[i].opcode)) positions.insert({i, i + 1});
-    // What they are good for is host memory of big clusters: not worth much time on kernels of thousands.
-    if (positions.size() * code.classes.size() > kMostLiveChecks) return;
-    for (const uint32_t i : positions)
-      program_.live_rows.push_back({static_cast<uint32_t>(program_.code.size()) + i,
-                                    rows_live_before(code, intervals, allocation, i)});
+    // What they are good for is host memory of big clusters: not worth much of it on kernels of thousands.
+    if (positions.size() * allocation.rows > kMostLiveBits) return;
+    std::vector<LiveRows> live =
+        rows_live_before(code, intervals, allocation, {positions.begin(), positions.end()});
+    for (LiveRows& rows : live) {
+      rows.pc += static_cast<uint32_t>(program_.code.size());
+      program_.live_rows.push_back(std::move(rows));
+    }
   }
 
   LinkedImage image_;

@@ -5,10 +5,11 @@
 
 namespace ptxwire::ptx {
 
-MeetingPoints::MeetingPoints(const ControlFlowGraph& graph, const std::vector<uint32_t>& post_dominators)
+MeetingPoints::MeetingPoints(const ControlFlowGraph& graph, const DominatorOrder& dominators,
+                             const std::vector<uint32_t>& post_dominators)
     : graph_(graph),
+      dominators_(dominators),
       post_dominators_(post_dominators),
-      order_(immediate_dominators(graph.successors, 0), 0),
       innermost_(graph.vertex_count(), kNoLoop),
       seen_in_(graph.vertex_count(), 0) {
   find_loops();
@@ -32,7 +33,7 @@ void MeetingPoints::find_loops() {
       seen_in_[block] = walks_;
       loop.body.push_back(block);
       for (const uint32_t from : graph_.predecessors.of(block))
-        if (order_.is_reachable(from)) work.push_back(from);
+        if (dominators_.is_reachable(from)) work.push_back(from);
     }
     loops_.push_back(std::move(loop));
   }
@@ -72,12 +73,9 @@ bool MeetingPoints::missed_by_a_turn(uint32_t block, uint32_t meeting) {
     const uint32_t from = work.back();
     work.pop_back();
     for (const uint32_t to : graph_.successors.of(from)) {
-      if (to == meeting && !is_back_edge(from, to)) continue;
-      if (is_back_edge(from, to) && in_loop(to, meeting) && in_loop(to, block)) {
-        if (to != meeting) return true;
-        continue;
-      }
-      if (to == meeting || seen_in_[to] == walks_) continue;
+      if (to == meeting) continue;
+      if (is_back_edge(from, to) && in_loop(to, meeting) && in_loop(to, block)) return true;
+      if (seen_in_[to] == walks_) continue;
       seen_in_[to] = walks_;
       work.push_back(to);
     }

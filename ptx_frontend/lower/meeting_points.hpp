@@ -14,8 +14,9 @@ namespace ptxwire::ptx {
 /// the test. Threads that have the lock must not wait there for those that spin. They meet behind the loop.
 class MeetingPoints {
  public:
-  /// Both must outlive this.
-  MeetingPoints(const ControlFlowGraph& graph, const std::vector<uint32_t>& post_dominators);
+  /// All must outlive this.
+  MeetingPoints(const ControlFlowGraph& graph, const DominatorOrder& dominators,
+                const std::vector<uint32_t>& post_dominators);
 
   /// Of a branch at the end of `block`: a block, graph.exit() or kNoVertex. Linear in what lies between.
   uint32_t of(uint32_t block);
@@ -28,15 +29,17 @@ class MeetingPoints {
     std::vector<uint32_t> body;
   };
 
-  [[nodiscard]] bool is_back_edge(uint32_t from, uint32_t to) const { return order_.dominates(to, from); }
+  [[nodiscard]] bool is_back_edge(uint32_t from, uint32_t to) const {
+    return dominators_.dominates(to, from);
+  }
   void find_loops();
   void nest_loops();
   [[nodiscard]] bool in_loop(uint32_t header, uint32_t block) const;
   bool missed_by_a_turn(uint32_t block, uint32_t meeting);
 
   const ControlFlowGraph& graph_;
+  const DominatorOrder& dominators_;
   const std::vector<uint32_t>& post_dominators_;
-  DominatorOrder order_;
   std::vector<Loop> loops_;
   std::vector<uint32_t> innermost_;  ///< loop of each vertex
   std::vector<uint32_t> seen_in_;    ///< number of the latest walk that came by

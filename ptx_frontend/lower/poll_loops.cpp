@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "ptx_frontend/lower/dominators.hpp"
-
 namespace ptxwire::ptx {
 namespace {
 
@@ -75,19 +73,17 @@ Role role_of(const Op& op, const VirtualOperands& operands) {
 
 class LoopFinder {
  public:
-  LoopFinder(const VirtualCode& code, const ControlFlowGraph& graph, const LiveIntervals& intervals,
-             const RegisterAllocation& allocation)
-      : code_(code), graph_(graph), intervals_(intervals), allocation_(allocation) {}
+  LoopFinder(const VirtualCode& code, const ControlFlowGraph& graph, const DominatorOrder& dominators,
+             const LiveIntervals& intervals, const RegisterAllocation& allocation)
+      : code_(code), graph_(graph), dominators_(dominators), intervals_(intervals), allocation_(allocation) {}
 
   std::vector<PollLoop> run() {
     std::vector<PollLoop> loops;
-    const DominatorOrder order(immediate_dominators(graph_.successors, 0), 0);
-    order_ = &order;
     for (uint32_t header = 0; header < graph_.blocks.size(); ++header) {
       uint32_t latch = kNoVertex;
       uint32_t back_edges = 0;
       for (const uint32_t from : graph_.predecessors.of(header)) {
-        if (!order.dominates(header, from)) continue;
+        if (!dominators_.dominates(header, from)) continue;
         latch = from;
         ++back_edges;
       }
@@ -211,7 +207,7 @@ class LoopFinder {
       });
     });
     if (writers != 1 || code_.ops[writer].guard.present()) return kNoVertex;
-    return order_->dominates(graph_.block_of_op[writer], latch) ? writer : kNoVertex;
+    return dominators_.dominates(graph_.block_of_op[writer], latch) ? writer : kNoVertex;
   }
 
   [[nodiscard]] bool is_written(VirtualRegister r) const {
@@ -271,17 +267,18 @@ class LoopFinder {
 
   const VirtualCode& code_;
   const ControlFlowGraph& graph_;
+  const DominatorOrder& dominators_;
   const LiveIntervals& intervals_;
   const RegisterAllocation& allocation_;
-  const DominatorOrder* order_ = nullptr;
   std::vector<uint32_t> body_;  // blocks of the loop under test, ascending
 };
 
 }  // namespace
 
 std::vector<PollLoop> find_poll_loops(const VirtualCode& code, const ControlFlowGraph& graph,
-                                      const LiveIntervals& intervals, const RegisterAllocation& allocation) {
-  return LoopFinder(code, graph, intervals, allocation).run();
+                                      const DominatorOrder& dominators, const LiveIntervals& intervals,
+                                      const RegisterAllocation& allocation) {
+  return LoopFinder(code, graph, dominators, intervals, allocation).run();
 }
 
 }  // namespace ptxwire::ptx

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "ptx_frontend/lower/control_flow.hpp"
+#include "ptx_frontend/lower/dominators.hpp"
 #include "ptx_frontend/lower/liveness.hpp"
 #include "ptx_frontend/lower/register_allocation.hpp"
 #include "ptx_frontend/lower/virtual_code.hpp"
@@ -19,6 +20,7 @@ namespace ptxwire::ptx {
 /// State is what the loop carries from one turn to the next. A register whose every write in the loop derives
 /// from a clock does not belong to it.
 std::vector<PollLoop> find_poll_loops(const VirtualCode& code, const ControlFlowGraph& graph,
-                                      const LiveIntervals& intervals, const RegisterAllocation& allocation);
+                                      const DominatorOrder& dominators, const LiveIntervals& intervals,
+                                      const RegisterAllocation& allocation);
 
 }  // namespace ptxwire::ptx

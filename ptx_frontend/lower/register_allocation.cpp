@@ -94,15 +94,22 @@ RegisterAllocation allocate_registers(const VirtualCode& code, const LiveInterva
   return allocation;
 }
 
-std::vector<uint32_t> rows_live_before(const VirtualCode& code, const LiveIntervals& intervals,
-                                       const RegisterAllocation& allocation, uint32_t i) {
-  std::vector<uint32_t> rows((allocation.rows + 31) / 32, 0);
+std::vector<LiveRows> rows_live_before(const VirtualCode& code, const LiveIntervals& intervals,
+                                       const RegisterAllocation& allocation,
+                                       const std::vector<uint32_t>& ops) {
+  std::vector<LiveRows> result;
+  for (const uint32_t op : ops) result.push_back({op, std::vector<uint32_t>((allocation.rows + 31) / 32, 0)});
   for (VirtualRegister r = 0; r < code.classes.size(); ++r) {
-    if (code.classes[r] == RegisterClass::predicate || !is_live_at(intervals, r, 2 * i)) continue;
-    for (uint32_t row = allocation.index[r]; row < allocation.index[r] + rows_of(code.classes[r]); ++row)
-      rows[row / 32] |= 1U << row % 32;
+    if (code.classes[r] == RegisterClass::predicate) continue;
+    const uint32_t first = allocation.index[r], end = first + rows_of(code.classes[r]);
+    for (const LiveRange& range : intervals.of(r)) {
+      auto at = std::lower_bound(result.begin(), result.end(), range.begin,
+                                 [](const LiveRows& live, uint32_t begin) { return 2 * live.pc < begin; });
+      for (; at != result.end() && 2 * at->pc < range.end; ++at)
+        for (uint32_t row = first; row < end; ++row) at->rows[row / 32] |= 1U << row % 32;
+    }
   }
-  return rows;
+  return result;
 }
 
 void apply_allocation(const RegisterAllocation& allocation, VirtualCode& code) {

@@ -25,9 +25,11 @@ struct RegisterAllocation {
 /// rightly. Quads come first, then pairs, then single rows, which gives each its alignment without gaps.
 RegisterAllocation allocate_registers(const VirtualCode& code, const LiveIntervals& intervals);
 
-/// The rows, a bit each, of the registers that are live before op `i`.
-std::vector<uint32_t> rows_live_before(const VirtualCode& code, const LiveIntervals& intervals,
-                                       const RegisterAllocation& allocation, uint32_t i);
+/// The rows of the registers that are live before each of `ops`, which ascend and are the `pc` of the result.
+/// Linear in the live ranges and in what is live there.
+std::vector<LiveRows> rows_live_before(const VirtualCode& code, const LiveIntervals& intervals,
+                                       const RegisterAllocation& allocation,
+                                       const std::vector<uint32_t>& ops);
 
 /// Writes the allocation into the slots of ops and lists.
 void apply_allocation(const RegisterAllocation& allocation, VirtualCode& code);

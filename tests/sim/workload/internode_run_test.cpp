@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <cstdlib>
 
-#include "sim/workload/run.hpp"
+#include "tests/sim/workload/run_correct.hpp"
 
 using namespace ptxwire;
 using namespace ptxwire::sim;
@@ -45,17 +45,7 @@ Scenario with_room_for_24(Scenario s) {
   return s;
 }
 
-ScenarioResult run(const Scenario& scenario, uint32_t threads = 1) {
-  for (const auto& [key, value] : scenario_settings(scenario)) UNSCOPED_INFO(key << " = " << value);
-  RunOptions options;
-  options.max_time = models::microseconds(20000);
-  options.threads = threads;
-  auto result = run_scenario(scenario, options);
-  if (!result) FAIL(result.error().to_string());
-  INFO(result->first_mismatch);
-  REQUIRE(result->result == ResultState::correct);
-  return *result;
-}
+using test::run;
 
 }  // namespace
 

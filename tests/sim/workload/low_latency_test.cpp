@@ -8,8 +8,8 @@
 
 #include "sim/workload/low_latency_cast.hpp"
 #include "sim/workload/routing.hpp"
-#include "sim/workload/run.hpp"
 #include "sim/workload/test_data.hpp"
+#include "tests/sim/workload/run_correct.hpp"
 
 using namespace ptxwire;
 using namespace ptxwire::sim;
@@ -32,18 +32,7 @@ Scenario small(KernelRevision revision, uint32_t ranks) {
   return s;
 }
 
-ScenarioResult run(const Scenario& scenario, uint32_t threads = 1, bool spare_registers = false) {
-  for (const auto& [key, value] : scenario_settings(scenario)) UNSCOPED_INFO(key << " = " << value);
-  RunOptions options;
-  options.max_time = models::microseconds(20000);
-  options.threads = threads;
-  options.spare_registers = spare_registers;
-  auto result = run_scenario(scenario, options);
-  if (!result) FAIL(result.error().to_string());
-  INFO(result->first_mismatch);
-  REQUIRE(result->result == ResultState::correct);
-  return *result;
-}
+using test::run;
 
 constexpr auto kA = KernelRevision::a, kC = KernelRevision::c;
 

@@ -4,7 +4,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "sim/workload/run.hpp"
+#include "tests/sim/workload/run_correct.hpp"
 
 using namespace ptxwire;
 using namespace ptxwire::sim;
@@ -35,16 +35,9 @@ Scenario small(KernelFamily kernel, uint32_t ranks) {
 }
 
 ScenarioResult run(const Scenario& scenario, uint32_t threads = 1) {
-  for (const auto& [key, value] : scenario_settings(scenario)) UNSCOPED_INFO(key << " = " << value);
-  RunOptions options;
-  options.max_time = models::microseconds(20000);
-  options.threads = threads;
-  auto result = run_scenario(scenario, options);
-  if (!result) FAIL(result.error().to_string());
-  INFO(result->first_mismatch);
-  REQUIRE(result->result == ResultState::correct);
-  CHECK(result->timed.rdma_errors.empty());
-  return *result;
+  ScenarioResult result = test::run(scenario, threads);
+  CHECK(result.timed.rdma_errors.empty());
+  return result;
 }
 
 }  // namespace
