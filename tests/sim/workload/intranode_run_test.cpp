@@ -44,11 +44,11 @@ constexpr auto kCombine = KernelFamily::intranode_combine;
 }  // namespace
 
 TEST_CASE("intranode: dispatch and combine are exact on 2, 4 and 8 ranks in both revisions", "[sim]") {
-  auto kernel = GENERATE(kDispatch, kCombine);
-  auto revision = GENERATE(KernelRevision::a, KernelRevision::d);
-  auto ranks = GENERATE(2U, 4U, 8U);
+  const auto kernel = GENERATE(kDispatch, kCombine);
+  const auto revision = GENERATE(KernelRevision::a, KernelRevision::d);
+  const auto ranks = GENERATE(2U, 4U, 8U);
   if (small_sizes() && ranks == 8) return;
-  ScenarioResult result = run(small(kernel, revision, ranks));
+  const ScenarioResult result = run(small(kernel, revision, ranks));
   CHECK(result.time_us > 0);
   CHECK(result.time_us_rank0 > 0);
   CHECK(result.bound_us < result.time_us);
@@ -57,7 +57,7 @@ TEST_CASE("intranode: dispatch and combine are exact on 2, 4 and 8 ranks in both
 TEST_CASE("intranode: the machine without time computes the same", "[sim]") {
   RunOptions options{.threads = 1};
   options.untimed = true;
-  auto result = run_scenario(
+  const auto result = run_scenario(
       small(GENERATE(kDispatch, kCombine), GENERATE(KernelRevision::a, KernelRevision::d), 4), options);
   REQUIRE(result);
   INFO(result->first_mismatch);
@@ -129,16 +129,16 @@ TEST_CASE("intranode: a flush before the timed call, and many calls in a row", "
 
 namespace {
 
-std::string replace_all(std::string text, std::string& from, const std::string& to) {
+std::string replace_all(std::string text, const std::string& from, const std::string& to) {
   for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
     text.replace(at, from.size(), to);
   return text;
 }
 
 /// A copy of a committed PTX file in which every occurrence of `from` reads `to`.
-std::string renamed_ptx(std::string& file, const std::string& from, const std::string& to) {
+std::string renamed_ptx(const std::string& file, const std::string& from, const std::string& to) {
   std::ifstream in(std::string(PTXWIRE_SOURCE_DIR) + "/kernels/" + file);
-  std::string text((std::istreambuf_iterator<char>(in)), {});
+  const std::string text((std::istreambuf_iterator<char>(in)), {});
   std::string path =
       std::filesystem::temp_directory_path() / ("ptxwire_renamed_" + std::to_string(getpid()) + "_" + file);
   std::ofstream(path) << replace_all(replace_all(text, from, to), "%r", "%left");
@@ -148,17 +148,17 @@ std::string renamed_ptx(std::string& file, const std::string& from, const std::s
 }  // namespace
 
 TEST_CASE("intranode: no number depends on the names in the PTX", "[sim]") {
-  auto kernel = GENERATE(kDispatch, kCombine);
-  auto revision = GENERATE(KernelRevision::a, KernelRevision::d);
-  std::string family = kernel == kDispatch ? "dispatch" : "combine";
-  std::string main = family + (revision == KernelRevision::a ? "_a" : "_d");
+  const auto kernel = GENERATE(kDispatch, kCombine);
+  const auto revision = GENERATE(KernelRevision::a, KernelRevision::d);
+  const std::string family = kernel == kDispatch ? "dispatch" : "combine";
+  const std::string main = family + (revision == KernelRevision::a ? "_a" : "_d");
   Scenario scenario = small(kernel, revision, 2);
-  ScenarioResult original = run(scenario);
+  const ScenarioResult original = run(scenario);
   scenario.ptx = renamed_ptx(main + ".ptx", family, "vector_add");
   scenario.entry = replace_all(main, family, "vector_add");
   scenario.notify_ptx = renamed_ptx("notify.ptx", "cached_notify", "gemm");
   scenario.notify_entry = "gemm_" + main;
-  ScenarioResult renamed = run(scenario);
+  const ScenarioResult renamed = run(scenario);
   CHECK(renamed.time_us == original.time_us);
   CHECK(renamed.time_us_rank0 == original.time_us_rank0);
   CHECK(renamed.warp_instructions == original.warp_instructions);
@@ -166,9 +166,9 @@ TEST_CASE("intranode: no number depends on the names in the PTX", "[sim]") {
 }
 
 TEST_CASE("intranode: one and two threads, and two runs, give the same numbers", "[sim]") {
-  Scenario scenario = small(GENERATE(kDispatch, kCombine), KernelRevision::a, 4);
-  ScenarioResult one = run(scenario, 1), two = run(scenario, 2), again = run(scenario, 1);
-  for (ScenarioResult* other : {&two, &again}) {
+  const Scenario scenario = small(GENERATE(kDispatch, kCombine), KernelRevision::a, 4);
+  const ScenarioResult one = run(scenario, 1), two = run(scenario, 2), again = run(scenario, 1);
+  for (const ScenarioResult* other : {&two, &again}) {
     CHECK(other->time_us == one.time_us);
     CHECK(other->time_us_rank0 == one.time_us_rank0);
     CHECK(other->warp_instructions == one.warp_instructions);
@@ -180,7 +180,7 @@ TEST_CASE("intranode: logical bytes count own rows, wire bytes do not", "[sim]")
   Scenario scenario = small(kDispatch, KernelRevision::a, 2);
   scenario.routing = RoutingPattern::all_to_one;
   scenario.tokens = 40;
-  ScenarioResult result = run(scenario);
+  const ScenarioResult result = run(scenario);
   CHECK(result.logical_bytes == 80 * (1024 + 32));
   CHECK(result.wire_bytes == 40 * (1024 + 32));
   CHECK(result.logical_gb_per_s == Approx(80 * 1056 / result.time_us * 1e-3));
