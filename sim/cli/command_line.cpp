@@ -1,6 +1,5 @@
 #include "sim/cli/command_line.hpp"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -9,6 +8,7 @@
 #include <string_view>
 
 #include "models/machines/quantity.hpp"
+#include "sim/cli/command_options.hpp"
 #include "support/nearest.hpp"
 
 namespace ptxwire::cli {
@@ -29,24 +29,10 @@ constexpr uint32_t kMostRepeats = 100000, kMostDevices = 1023;
 struct LaterOption {
   std::string_view command, option;
 };
-constexpr std::array<LaterOption, 2> kLaterOptions = {{{"run", "--trace"}, {"check", "--junit"}}};
+constexpr std::array<LaterOption, 1> kLaterOptions = {{{"run", "--trace"}}};
 
 Error not_in_this_version(std::string_view what) {
   return Error{.message = "'" + std::string(what) + "' is not in this version of ptxwire"};
-}
-
-/// Refuses an empty path or pattern, which would pass for an option that was not given.
-std::string refuse_empty(const std::string& text) {
-  return text.empty() ? "expected a value, found none" : "";
-}
-
-/// Refuses what is no number of threads before the parser does so in words of its own.
-std::string refuse_thread_count(const std::string& text) {
-  constexpr uint32_t kMostThreads = 4096;
-  uint32_t threads = 0;
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), threads);
-  const bool whole = failed == std::errc() && end == text.data() + text.size() && threads <= kMostThreads;
-  return whole ? "" : "expected a whole number of 0 to 4096 threads, found '" + text + "'";
 }
 
 /// "50 ms" in microseconds.
@@ -72,7 +58,7 @@ class Parser {
     app_.require_subcommand(1);
     app_.footer(std::string(kFooter));
     app_.get_formatter()->column_width(34);
-    add_check();
+    add_check_options(app_, check_, common_);
     add_run();
     add_predict();
     add_measure();
@@ -98,22 +84,6 @@ class Parser {
   }
 
  private:
-  void add_common(CLI::App* command, std::string& json, uint32_t& threads, bool& check_results) {
-    command
-        ->add_option("--json", json, "Write the result as JSON; '-' for standard output instead of the table")
-        ->check(refuse_empty)
-        ->type_name("FILE");
-    command
-        ->add_option("--threads", threads,
-                     "Threads of the simulation; 0: all cores. Results do not depend on it")
-        ->check(refuse_thread_count)
-        ->type_name("N");
-    command->add_flag_callback(
-        "--no-check", [&check_results] { check_results = false; },
-        "Do not compare what the kernels compute with the expectation");
-    command->add_flag("--progress", progress_, "Show progress although standard error is no terminal");
-  }
-
   void add_scenario(CLI::App* command, ScenarioOptions& options) {
     command->add_option("scenario", options.scenario, "Scenario file, or a name in traces/scenarios")
         ->required()
@@ -133,19 +103,14 @@ class Parser {
                      "Output of ptxas -v: the registers that kernels take in it decide occupancy")
         ->check(refuse_empty)
         ->type_name("FILE");
-    add_common(command, options.json, options.threads, options.check_results);
-  }
-
-  static void add_settings(CLI::App* command, const std::string& name, std::vector<std::string>& settings,
-                           const std::string& what, const std::string& type = "KEY=VALUE") {
-    command->add_option(name, settings, what)->type_name(type)->allow_extra_args(false);
+    add_common_options(command, common_, options.json, options.threads, options.check_results);
   }
 
   void add_run() {
     CLI::App* command =
         app_.add_subcommand("run", "Simulate one scenario: result, time, bandwidth, bottleneck");
     add_scenario(command, run_.options);
-    add_settings(command, "--set", run_.settings, "Change a setting of the scenario; may be repeated");
+    add_settings_option(command, "--set", run_.settings, "Change a setting of the scenario; may be repeated");
     command->add_option("--ranks", ranks_, "Short for --set ranks=N")->type_name("N");
   }
 
@@ -153,29 +118,11 @@ class Parser {
     CLI::App* command =
         app_.add_subcommand("predict", "What changed settings do to a scenario, and what binds");
     add_scenario(command, predict_.options);
-    add_settings(command, "--set", predict_.settings, "A changed setting; may be repeated");
+    add_settings_option(command, "--set", predict_.settings, "A changed setting; may be repeated");
     command->get_option("--set")->required();
-    add_settings(command, "--base-set", predict_.base_settings,
-                 "A setting of both, base and changed; may be repeated");
-    add_cache(command, predict_.cache);
-  }
-
-  void add_check() {
-    CLI::App* command =
-        app_.add_subcommand("check", "Predicted against measured, row by row, with mean errors");
-    command->add_option("--suite", check_.suite, "quick, default, all, micro, or a suite file")
-        ->type_name("SUITE");
-    command->add_option("--only", check_.only, "Only rows whose id matches, as in 'h800*'")
-        ->check(refuse_empty)
-        ->type_name("GLOB");
-    command->add_flag("--exact", check_.exact, "Sample nothing, also where the suite would");
-    add_common(command, check_.json, check_.threads, check_.check_results);
-    add_cache(command, check_.cache);
-  }
-
-  static void add_cache(CLI::App* command, bool& cache) {
-    command->add_flag_callback(
-        "--no-cache", [&cache] { cache = false; }, "Simulate everything anew and keep nothing");
+    add_settings_option(command, "--base-set", predict_.base_settings,
+                        "A setting of both, base and changed; may be repeated");
+    add_cache_option(command, predict_.cache);
   }
 
   void add_measure() {
@@ -192,7 +139,8 @@ class Parser {
     command->add_option("--machine", measure_.machine, "Machine file that describes the GPU, for the rows")
         ->check(refuse_empty)
         ->type_name("MACHINE");
-    add_settings(command, "--set", measure_.settings, "Change a setting of the scenario; may be repeated");
+    add_settings_option(command, "--set", measure_.settings,
+                        "Change a setting of the scenario; may be repeated");
     command->add_option("--repeat", measure_.repeats, "Calls that count, after one that does not (20)")
         ->check(CLI::Range(1U, kMostRepeats))
         ->type_name("N");
@@ -205,7 +153,7 @@ class Parser {
     command->add_flag_callback(
         "--no-check", [this] { measure_.check_results = false; },
         "Do not compare what the kernels compute with the expectation");
-    command->add_flag("--progress", progress_, "Show progress although standard error is no terminal");
+    command->add_flag("--progress", common_.progress, "Show progress although standard error is no terminal");
   }
 
   void add_lint() {
@@ -255,10 +203,10 @@ class Parser {
         ->check(refuse_empty)
         ->excludes(traffic)
         ->type_name("BYTES");
-    add_settings(command, "--fail", topology_.failed,
-                 "nic3, node0.nic3, rail3, leaf0 or leaf0-spine1 is down", "NAME");
-    add_settings(command, "--slow", topology_.slowed, "The same runs at a fraction of its rate",
-                 "NAME=FACTOR");
+    add_settings_option(command, "--fail", topology_.failed,
+                        "nic3, node0.nic3, rail3, leaf0 or leaf0-spine1 is down", "NAME");
+    add_settings_option(command, "--slow", topology_.slowed, "The same runs at a fraction of its rate",
+                        "NAME=FACTOR");
     command
         ->add_option("--json", topology_.json,
                      "Write the figures as JSON; '-' for standard output instead of text")
@@ -325,7 +273,7 @@ class Parser {
 
   Expected<Invocation> result() {
     const std::string command = app_.get_subcommands().front()->get_name();
-    Invocation invocation{.progress = progress_};
+    Invocation invocation{.progress = common_.progress};
     if (!max_time_.empty()) {
       const Expected<double> us = simulated_us(max_time_);
       if (!us) return us.error();
@@ -369,7 +317,7 @@ class Parser {
   IsaCommand isa_;
   TopologyCommand topology_;
   std::string format_ = "text", ranks_, max_time_, ptxas_log_;
-  bool progress_ = false;
+  CommonOptions common_;
 };
 
 }  // namespace

@@ -45,6 +45,8 @@ struct CheckCommand {
   bool check_results = true;
   bool exact = false;
   bool cache = true;
+  bool cached_only = false;
+  std::string junit, summary, document;  ///< output paths, empty: none
 };
 
 struct MeasureCommand {

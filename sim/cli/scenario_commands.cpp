@@ -8,6 +8,7 @@
 #include "sim/report/run_report.hpp"
 #include "sim/study/predict.hpp"
 #include "sim/study/scenario_runner.hpp"
+#include "sim/study/simulator_id.hpp"
 
 namespace ptxwire::cli {
 namespace {
@@ -47,7 +48,7 @@ Expected<int> run_command(const RunCommand& command, bool progress) {
 Expected<int> predict_command(const PredictCommand& command, bool progress) {
   const ScenarioOptions& options = command.options;
   if (Expected<void> writable = check_output(options.json); !writable) return writable.error();
-  sim::ScenarioRunner simulator(sim::executable_build_id());
+  sim::ScenarioRunner simulator(sim::simulator_id());
   CachedRunner cached(simulator, command.cache);
   std::vector<std::string> changed = command.base_settings;
   changed.insert(changed.end(), command.settings.begin(), command.settings.end());

@@ -59,14 +59,28 @@ std::string families_text(const CheckReport& report) {
   Table table({{"family"},
                {"rows", Align::right},
                {"MAPE", Align::right},
+               {"median", Align::right},
                {"bias", Align::right},
                {"worst", Align::right}});
   const auto add = [&](const std::string& name, const Accuracy& accuracy) {
     table.add({name, std::to_string(accuracy.rows), fixed(accuracy.mape_pct, 1) + " %",
-               signed_percent(accuracy.bias_pct), signed_percent(accuracy.worst_pct)});
+               fixed(accuracy.median_pct, 1) + " %", signed_percent(accuracy.bias_pct),
+               signed_percent(accuracy.worst_pct)});
   };
   for (const auto& [family, accuracy] : report.families) add(family, accuracy);
   if (report.all.rows != 0) add("all", report.all);
+  return table.empty() ? "" : '\n' + table.text();
+}
+
+std::string means_text(const std::vector<CheckedMean>& means) {
+  Table table(
+      {{"mean over"}, {"rows", Align::right}, {"MAPE", Align::right}, {"at most", Align::right}, {""}});
+  for (const CheckedMean& mean : means)
+    table.add({mean.name, std::to_string(mean.accuracy.rows) + " of " + std::to_string(mean.planned),
+               fixed(mean.accuracy.mape_pct, 1) + " %", fixed(mean.max_mape_pct, 0) + " %",
+               mean.failed()     ? "OVER"
+               : mean.complete() ? ""
+                                 : "not judged: rows are missing"});
   return table.empty() ? "" : '\n' + table.text();
 }
 
@@ -120,6 +134,7 @@ json row_json(const CheckedRow& row) {
                 {"failed", row.failed()}};
   entry["basis"] = row.outcome.sampled ? "sampled" : "simulated";
   entry["sampling_error_pct"] = row.outcome.sampled ? json(row.outcome.sampled->error_pct) : json(nullptr);
+  entry["known_physics"] = row.known_physics.empty() ? json(nullptr) : json(row.known_physics);
   entry["max_error_pct"] = row.max_error_pct ? json(*row.max_error_pct) : json(nullptr);
   return entry;
 }
@@ -127,6 +142,7 @@ json row_json(const CheckedRow& row) {
 json accuracy_json(const Accuracy& accuracy) {
   return {{"rows", accuracy.rows},
           {"mape_pct", accuracy.mape_pct},
+          {"median_pct", accuracy.median_pct},
           {"bias_pct", accuracy.bias_pct},
           {"worst_pct", accuracy.worst_pct}};
 }
@@ -150,8 +166,10 @@ std::string check_text(const CheckReport& report) {
     failed += row.failed() ? 1 : 0;
   }
   for (const NotRun& row : report.not_run) failed += row.is_failure ? 1 : 0;
+  for (const CheckedMean& mean : report.means) failed += mean.failed() ? 1 : 0;
   std::string text = (table.empty() ? "" : table.text_wrapped()) + families_text(report) +
-                     orders_text(report.orders) + failures_text(report.rows) + not_run_text(report.not_run);
+                     means_text(report.means) + orders_text(report.orders) + failures_text(report.rows) +
+                     not_run_text(report.not_run);
   text += '\n' + std::to_string(report.rows.size()) + " rows in " + duration(report.wall_s);
   if (cached != 0) {
     text += cached == report.rows.size() ? ", all from the cache: nothing was simulated now"
@@ -173,6 +191,18 @@ std::string check_json(const CheckReport& report) {
   for (const CheckedRow& row : report.rows) document["rows"].push_back(row_json(row));
   for (const auto& [family, accuracy] : report.families)
     document["families"][family] = accuracy_json(accuracy);
+  for (const auto& [role, accuracy] : report.roles)
+    document["roles"][std::string(role_name(role))] = accuracy_json(accuracy);
+  document["means"] = json::array();
+  for (const CheckedMean& mean : report.means) {
+    json entry = accuracy_json(mean.accuracy);
+    entry.update({{"name", mean.name},
+                  {"planned", mean.planned},
+                  {"max_mape_pct", mean.max_mape_pct},
+                  {"complete", mean.complete()},
+                  {"failed", mean.failed()}});
+    document["means"].push_back(std::move(entry));
+  }
   document["orders"] = json::array();
   for (const KnobOrder& order : report.orders)
     document["orders"].push_back(

@@ -12,9 +12,10 @@ namespace ptxwire::sim {
 [[nodiscard]] double error_pct(double predicted, double measured);
 
 struct Accuracy {
-  double mape_pct = 0;   ///< mean of the absolute errors, in per cent; 0 of no rows
-  double bias_pct = 0;   ///< mean of the signed errors
-  double worst_pct = 0;  ///< the signed error of the largest magnitude
+  double mape_pct = 0;    ///< mean of the absolute errors, in per cent; 0 of no rows
+  double median_pct = 0;  ///< median of the absolute errors
+  double bias_pct = 0;    ///< mean of the signed errors
+  double worst_pct = 0;   ///< the signed error of the largest magnitude
   size_t rows = 0;
 };
 

@@ -77,7 +77,8 @@ class Check {
     for (size_t i = 0; i < planned.candidates.size(); ++i) {
       Expected<Outcome> outcome = run_candidate(row, i);
       if (stopped_) return;
-      if (!outcome) return not_run(measurement, outcome.error().to_string());
+      if (!outcome)
+        return not_run(measurement, options_.recall ? outcome.error().message : outcome.error().to_string());
       const Expected<double> predicted = metric_value(*outcome, measurement);
       if (!predicted) return not_run(measurement, predicted.error().message);
       all_from_cache = all_from_cache && outcome->from_cache;
@@ -92,6 +93,7 @@ class Check {
                         .max_error_pct = suite_.max_error_pct(measurement.id)};
     }
     best->from_cache = all_from_cache;
+    if (const KnownMiss* miss = suite_.known_miss(measurement.id)) best->known_physics = miss->physics;
     report_.rows.push_back(*std::move(best));
   }
 
@@ -111,16 +113,15 @@ class Check {
       return !stopped_;
     };
     if (!progress(0)) return Error{.message = "stopped"};
-    const bool sampled = !options_.exact && planned.measurement->cost_s.value_or(0) > suite_.sample_above_s;
     const Job job{.scenario = planned.scenario,
                   .settings = planned.candidates[candidate],
                   .check_results = options_.check_results,
-                  .sampling = sampled ? Sampling::if_possible : Sampling::off};
+                  .sampling = planned.sample && !options_.exact ? Sampling::if_possible : Sampling::off};
     return runner_.run(job, {.threads = options_.threads, .progress = progress});
   }
 
   void not_run(const Measurement& measurement, std::string reason) {
-    report_.not_run.push_back({measurement.id, std::move(reason), true});
+    report_.not_run.push_back({measurement.id, std::move(reason), !options_.recall});
   }
 
   void summarise() {
@@ -135,6 +136,25 @@ class Check {
     report_.orders = knob_orders(predicted);
     report_.families = accuracy_by_family(by_family);
     report_.all = accuracy_of(errors);
+    for (const Role role : {Role::fit, Role::test, Role::report})
+      report_.roles[role] = accuracy_of(errors_of([&](const Measurement& row) { return row.role == role; }));
+    if (!options_.selected) judge_means();
+  }
+
+  void judge_means() {
+    for (const MeanThreshold& mean : suite_.mean_thresholds) {
+      CheckedMean checked{.name = mean.name, .max_mape_pct = mean.max_mape_pct};
+      checked.accuracy = accuracy_of(errors_of([&](const Measurement& row) { return mean.covers(row); }));
+      for (const PlannedRow& row : plan_.rows) checked.planned += mean.covers(*row.measurement) ? 1 : 0;
+      report_.means.push_back(std::move(checked));
+    }
+  }
+
+  [[nodiscard]] std::vector<double> errors_of(const std::function<bool(const Measurement&)>& wanted) const {
+    std::vector<double> errors;
+    for (const CheckedRow& row : report_.rows)
+      if (wanted(row.measurement)) errors.push_back(row.error_pct);
+    return errors;
   }
 
   const Suite& suite_;
@@ -154,6 +174,7 @@ bool CheckedRow::failed() const {
 
 bool CheckReport::passed() const {
   return std::none_of(rows.begin(), rows.end(), [](const CheckedRow& row) { return row.failed(); }) &&
+         std::none_of(means.begin(), means.end(), [](const CheckedMean& mean) { return mean.failed(); }) &&
          std::none_of(not_run.begin(), not_run.end(), [](const NotRun& row) { return row.is_failure; });
 }
 

@@ -23,6 +23,7 @@ struct CheckedRow {
   double predicted = 0;  ///< in the unit of the measurement
   double error_pct = 0;
   std::optional<double> max_error_pct;  ///< threshold, if the suite sets one
+  std::string known_physics;            ///< suspected behind the error of a known miss
   bool from_cache = false;              ///< nothing was simulated for this row
   [[nodiscard]] bool failed()
       const;  ///< beyond the threshold, or the simulated kernels computed wrong values
@@ -34,11 +35,24 @@ struct NotRun {
   bool is_failure = false;  ///< the suite asked for it and it broke, in contrast to: not in this version
 };
 
+/// A mean that the suite limits, over the rows that were run.
+struct CheckedMean {
+  std::string name;
+  double max_mape_pct = 0;
+  Accuracy accuracy;
+  size_t planned = 0;  ///< rows that it is about, run or not
+  [[nodiscard]] bool complete() const { return accuracy.rows == planned; }
+  /// Judged only when complete: of some of the rows the mean is another.
+  [[nodiscard]] bool failed() const { return complete() && accuracy.mape_pct > max_mape_pct; }
+};
+
 struct CheckReport {
   std::string suite;
   std::vector<CheckedRow> rows;
   std::vector<NotRun> not_run;
   std::map<std::string, Accuracy> families;
+  std::map<Role, Accuracy> roles;
+  std::vector<CheckedMean> means;
   Accuracy all;
   std::vector<KnobOrder> orders;  ///< rows that differ in one setting alone: is their order right?
   double wall_s = 0;
@@ -56,7 +70,9 @@ struct CheckProgress {
 struct CheckOptions {
   uint32_t threads = 0;
   bool check_results = true;
-  bool exact = false;  ///< nothing is sampled, whatever the suite says
+  bool exact = false;     ///< nothing is sampled, whatever the suite says
+  bool recall = false;    ///< the runner only knows what was run before: a row that it has not is no failure
+  bool selected = false;  ///< the plan holds some rows of the suite only: means over it say nothing
   /// Called between rows and now and then within one; returning false stops the check with an Error.
   std::function<bool(const CheckProgress&)> progress;
 };

@@ -44,6 +44,19 @@ class Runner {
   virtual Expected<Outcome> run(const Job& job, const JobControl& control) = 0;
 };
 
+/// Simulates nothing: what the runner around it does not have is an Error.
+class RecallingRunner final : public Runner {
+ public:
+  /// `named` gives the fingerprints; it must outlive this.
+  explicit RecallingRunner(Runner& named) : named_(named) {}
+
+  Expected<std::string> fingerprint(const Job& job) override { return named_.fingerprint(job); }
+  Expected<Outcome> run(const Job& job, const JobControl& control) override;
+
+ private:
+  Runner& named_;
+};
+
 /// Asks the store first and keeps what it had to compute. Failed runs are not kept. A store that cannot be
 /// written does not fail the run: `store_problem` says so.
 class CachingRunner final : public Runner {

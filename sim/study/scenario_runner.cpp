@@ -154,9 +154,4 @@ Expected<Outcome> ScenarioRunner::run(const Job& job, const JobControl& control)
   return outcome_of(job, *scenario, *result);
 }
 
-std::string executable_build_id() {
-  const Expected<std::string> content = read_whole_file("/proc/self/exe");
-  return ContentHash().add(content ? *content : "").hex();
-}
-
 }  // namespace ptxwire::sim

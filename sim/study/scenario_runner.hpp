@@ -20,7 +20,7 @@ class ScenarioRunner final : public Runner {
   /// `build_id` names the program that simulates, so that results of another build are not taken for its own.
   explicit ScenarioRunner(std::string build_id) : build_id_(std::move(build_id)) {}
 
-  /// A hash of the build, every setting of the scenario, the content of every file it reads (PTX, machine,
+  /// A hash of the program, every setting of the scenario, the content of every file it reads (PTX, machine,
   /// topology) and whether results are compared. The scenario's own name and path are not part of it.
   Expected<std::string> fingerprint(const Job& job) override;
   Expected<Outcome> run(const Job& job, const JobControl& control) override;
@@ -32,8 +32,5 @@ class ScenarioRunner final : public Runner {
   /// What runs gave beside what they were for (ScenarioResult::other), by fingerprint.
   std::map<std::string, std::shared_ptr<const ScenarioResult>> by_products_;
 };
-
-/// A hash of the running executable's file; of nothing where the system does not say which file that is.
-std::string executable_build_id();
 
 }  // namespace ptxwire::sim

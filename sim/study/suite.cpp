@@ -3,6 +3,7 @@
 #include <toml++/toml.h>
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <map>
 #include <set>
 #include <span>
@@ -10,6 +11,7 @@
 
 #include "models/machines/toml_file.hpp"
 #include "sim/study/glob.hpp"
+#include "sim/study/text_file.hpp"
 
 namespace ptxwire::sim {
 namespace {
@@ -20,11 +22,13 @@ class SuiteReader : public models::TomlReader {
   using TomlReader::TomlReader;
 
   Expected<Suite> read(const toml::table& root) {
-    static constexpr std::array<std::string_view, 5> kKeys = {"description", "sample_above_s", "rows",
-                                                              "not_run", "threshold"};
+    static constexpr std::array<std::string_view, 8> kKeys = {"description",    "include",   "sample_above_s",
+                                                              "rows",           "not_run",   "threshold",
+                                                              "mean_threshold", "known_miss"};
     check_keys(root, kKeys);
     suite_.description = text(root, "description");
-    if (const toml::node* node = root.get("sample_above_s")) suite_.sample_above_s = seconds(*node);
+    suite_.include = words(root, "include", false);
+    if (const toml::node* node = root.get("sample_above_s")) sample_above_s_ = seconds(*node);
     for_each_table(root, "rows", [&](const toml::table& table) { read_rows(table); });
     for_each_table(root, "not_run", [&](const toml::table& table) {
       static constexpr std::array<std::string_view, 2> kNotRunKeys = {"ids", "reason"};
@@ -34,7 +38,15 @@ class SuiteReader : public models::TomlReader {
     for_each_table(root, "threshold", [&](const toml::table& table) {
       static constexpr std::array<std::string_view, 2> kThresholdKeys = {"ids", "max_error_pct"};
       check_keys(table, kThresholdKeys);
-      suite_.thresholds.push_back({words(table, "ids", true), percentage(table)});
+      suite_.thresholds.push_back({words(table, "ids", true), percentage(table, "max_error_pct")});
+    });
+    for_each_table(root, "mean_threshold", [&](const toml::table& table) { read_mean_threshold(table); });
+    for_each_table(root, "known_miss", [&](const toml::table& table) {
+      static constexpr std::array<std::string_view, 3> kMissKeys = {"ids", "physics", "max_error_pct"};
+      check_keys(table, kMissKeys);
+      KnownMiss miss{.ids = words(table, "ids", true), .physics = text(table, "physics")};
+      if (table.contains("max_error_pct")) miss.max_error_pct = percentage(table, "max_error_pct");
+      suite_.known_misses.push_back(std::move(miss));
     });
     if (const Expected<void> read = result(); !read) return read.error();
     return suite_;
@@ -90,16 +102,39 @@ class SuiteReader : public models::TomlReader {
     return value.value_or(0);
   }
 
-  double percentage(const toml::table& table) {
-    const std::optional<double> value = table["max_error_pct"].value<double>();
-    if (!value || *value < 0) fail(table, "expected 'max_error_pct' to be a number of per cent, 0 or more");
+  double percentage(const toml::table& table, std::string_view key) {
+    const std::optional<double> value = table[key].value<double>();
+    if (!value || !(*value >= 0))
+      fail(table, "expected '" + std::string(key) + "' to be a number of per cent, 0 or more");
     return value.value_or(0);
+  }
+
+  void read_mean_threshold(const toml::table& table) {
+    static constexpr std::array<std::string_view, 4> kKeys = {"name", "ids", "roles", "max_mape_pct"};
+    check_keys(table, kKeys);
+    MeanThreshold mean{.name = text(table, "name"),
+                       .ids = words(table, "ids", true),
+                       .max_mape_pct = percentage(table, "max_mape_pct")};
+    for (const std::string& word : words(table, "roles", false)) {
+      const std::optional<Role> role = role_of(word);
+      if (!role) fail(table, "unknown role '" + word + "', expected 'fit', 'test' or 'report'");
+      mean.roles.push_back(role.value_or(Role::report));
+    }
+    suite_.mean_thresholds.push_back(std::move(mean));
+  }
+
+  static std::optional<Role> role_of(std::string_view word) {
+    for (const Role role : {Role::fit, Role::test, Role::report})
+      if (word == role_name(role)) return role;
+    return std::nullopt;
   }
 
   void read_rows(const toml::table& table) {
     static constexpr std::array<std::string_view, 4> kKeys = {"ids", "set", "scenario", "search"};
     check_keys(table, kKeys);
-    SuiteRows rows{.ids = words(table, "ids", true), .set = words(table, "set", false)};
+    SuiteRows rows{.ids = words(table, "ids", true),
+                   .set = words(table, "set", false),
+                   .sample_above_s = sample_above_s_};
     if (table.contains("scenario")) rows.scenario = text(table, "scenario");
     if (const toml::node* search = table.get("search")) {
       const toml::table* axes = search->as_table();
@@ -129,7 +164,34 @@ class SuiteReader : public models::TomlReader {
   }
 
   Suite suite_;
+  double sample_above_s_ = std::numeric_limits<double>::infinity();
 };
+
+/// What includes what, from the suite asked for to the one at hand.
+using IncludePath = std::vector<std::string>;
+
+Expected<Suite> read_with_includes(const std::string& path, IncludePath& open) {
+  if (std::find(open.begin(), open.end(), path) != open.end())
+    return Error{.message = "a suite that includes itself", .path = path};
+  const Expected<std::string> content = read_whole_file(path);
+  if (!content) return content.error();
+  Expected<Suite> suite = parse_suite(*content, path);
+  if (!suite) return suite;
+  open.push_back(path);
+  for (const std::string& name : suite->include) {
+    const std::string file = (std::filesystem::path(path).parent_path() / (name + ".toml")).string();
+    const Expected<Suite> part = read_with_includes(file, open);
+    if (!part) return part.error();
+    const auto append = [](auto& to, const auto& from) { to.insert(to.end(), from.begin(), from.end()); };
+    append(suite->rows, part->rows);
+    append(suite->not_run, part->not_run);
+    append(suite->thresholds, part->thresholds);
+    append(suite->mean_thresholds, part->mean_thresholds);
+    append(suite->known_misses, part->known_misses);
+  }
+  open.pop_back();
+  return suite;
+}
 
 bool any_match(const std::vector<std::string>& globs, std::string_view id) {
   return std::any_of(globs.begin(), globs.end(),
@@ -169,7 +231,20 @@ std::map<std::string_view, std::vector<const Measurement*>> groups_of(
 
 }  // namespace
 
+bool MeanThreshold::covers(const Measurement& row) const {
+  const bool has_role = roles.empty() || std::find(roles.begin(), roles.end(), row.role) != roles.end();
+  return has_role && any_match(ids, row.id);
+}
+
+const KnownMiss* Suite::known_miss(std::string_view id) const {
+  const auto found = std::find_if(known_misses.begin(), known_misses.end(),
+                                  [&](const KnownMiss& miss) { return any_match(miss.ids, id); });
+  return found != known_misses.end() ? &*found : nullptr;
+}
+
 std::optional<double> Suite::max_error_pct(std::string_view id) const {
+  if (const KnownMiss* miss = known_miss(id); miss != nullptr && miss->max_error_pct)
+    return miss->max_error_pct;
   for (const SuiteThreshold& threshold : thresholds) {
     if (any_match(threshold.ids, id)) return threshold.max_error_pct;
   }
@@ -185,6 +260,11 @@ Expected<Suite> parse_suite(std::string_view text, const std::string& path) {
   } catch (const toml::parse_error& failed) {
     return models::error_at(path, failed.source(), std::string(failed.description()));
   }
+}
+
+Expected<Suite> read_suite(const std::string& path) {
+  IncludePath open;
+  return read_with_includes(path, open);
 }
 
 Expected<Plan> plan_suite(const Suite& suite, const std::vector<Measurement>& measurements,
@@ -206,7 +286,8 @@ Expected<Plan> plan_suite(const Suite& suite, const std::vector<Measurement>& me
         if (!planned.insert(candidate.group).second) continue;
         PlannedRow row{.measurement = *first,
                        .scenario = rows.scenario.empty() ? (*first)->scenario : rows.scenario,
-                       .candidates = candidates_of(**first, rows)};
+                       .candidates = candidates_of(**first, rows),
+                       .sample = (*first)->cost_s.value_or(0) > rows.sample_above_s};
         for (const Measurement* member : members) {
           if (member != *first) row.repeats.push_back(member->id);
         }

@@ -44,7 +44,6 @@ class Arguments(command.CommandTest):
     def test_options_of_later_versions_are_refused_by_name(self):
         self.assert_one_error(self.run_command("run", "s", "--trace", "t.json"), "'run --trace' is not in this version")
         self.assert_one_error(self.run_command("run", "s", "--trace=t"), "'run --trace' is not in this version")
-        self.assert_one_error(self.run_command("check", "--junit", "j.xml"), "'check --junit' is not in this version")
         self.assert_one_error(self.run_command("lint", "f.ptx", "--format", "sarif"), "sarif", "not in this version")
 
     def test_isa(self):

@@ -31,3 +31,8 @@ TEST_CASE("accuracy: families are averaged apart and all rows count the same in 
   // (10 + 2 + 30) / 3, not the mean of the families (11)
   CHECK(accuracy_of({10, -2, -30}).mape_pct == Approx(14));
 }
+
+TEST_CASE("accuracy: the median is of magnitudes, between two for an even number") {
+  CHECK(accuracy_of({-3, 1, 10}).median_pct == 3);
+  CHECK(accuracy_of({-3, 1, 10, 5}).median_pct == 4);
+}

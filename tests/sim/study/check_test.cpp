@@ -159,3 +159,44 @@ TEST_CASE("check: runs above the suite's cost are sampled where they can be, unl
   CHECK(sampling_at(30, false) == Sampling::off);
   CHECK(sampling_at(std::nullopt, false) == Sampling::off);
 }
+
+TEST_CASE("check: a mean over its limit fails, unless rows of it are missing or were not asked for") {
+  const Suite suite = suite_of(
+      "[[rows]]\nids = ['*']\n[[mean_threshold]]\nname = 'left out'\nids = ['*']\nroles = "
+      "['test']\nmax_mape_pct = 8\n");
+  FakeRunner runner;  // predicts 10 us
+  std::vector<Measurement> rows = {timed_row("a", "s", 8), timed_row("b", "s", 10), timed_row("c", "s", 10)};
+  for (size_t i : {0, 1}) rows[i].role = Role::test;
+  const CheckReport over = checked(suite, rows, runner);
+  REQUIRE(over.means.size() == 1);
+  CHECK(over.means[0].planned == 2);  // c has another role
+  CHECK(over.means[0].accuracy.mape_pct == Approx(12.5));
+  CHECK(over.roles.at(Role::test).rows == 2);
+  CHECK_FALSE(over.passed());
+
+  const auto plan = plan_suite(suite, rows, "");
+  REQUIRE(plan);
+  const auto selected = run_check(suite, *plan, runner, {.selected = true});
+  REQUIRE(selected);
+  CHECK(selected->passed());
+
+  rows[1].scenario = "broken";
+  const CheckReport partial = checked(suite, rows, runner);
+  CHECK_FALSE(partial.means[0].complete());
+  CHECK_FALSE(partial.means[0].failed());
+}
+
+TEST_CASE("check: recalling runs nothing, and what was not run before is no failure") {
+  FakeRunner simulator;
+  RecallingRunner recalling(simulator);
+  const Suite suite = suite_of("[[rows]]\nids = ['*']\n");
+  const std::vector<Measurement> rows = {timed_row("a", "s", 8)};
+  const auto plan = plan_suite(suite, rows, "");
+  REQUIRE(plan);
+  const auto report = run_check(suite, *plan, recalling, {.recall = true});
+  REQUIRE(report);
+  CHECK(simulator.runs == 0);
+  CHECK(report->rows.empty());
+  CHECK(report->not_run.size() == 1);
+  CHECK(report->passed());
+}

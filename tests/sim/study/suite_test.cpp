@@ -1,6 +1,8 @@
 #include "sim/study/suite.hpp"
 
 #include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
 
 #include "sim/study/glob.hpp"
 #include "sim/study/text_file.hpp"
@@ -101,9 +103,7 @@ TEST_CASE("suite: the committed suites name committed rows") {
   REQUIRE(rows);
   const auto planned = [&](const std::string& name) {
     const std::string path = PTXWIRE_SOURCE_DIR "/traces/suites/" + name + ".toml";
-    const auto text = read_whole_file(path);
-    REQUIRE(text);
-    const auto suite = parse_suite(*text, path);
+    const auto suite = read_suite(path);
     if (!suite) FAIL(suite.error().to_string());
     const auto plan = plan_suite(*suite, *rows, "");
     if (!plan) FAIL(plan.error().to_string());
@@ -119,4 +119,39 @@ TEST_CASE("suite: the committed suites name committed rows") {
   // 49 of the trace, 14 of low latency
   CHECK(planned("all").second.rows.size() == 168);
   CHECK(planned("quick").second.rows.size() == 8);
+  const auto [all_rows, everything] = planned("accuracy");
+  CHECK(everything.rows.size() > planned("all").second.rows.size());
+  CHECK(all_rows.mean_thresholds.size() == 3);
+}
+
+TEST_CASE("suite: one that includes others plans their rows after its own, each group once") {
+  const std::filesystem::path place = std::filesystem::temp_directory_path() / "ptxwire-suite-include";
+  std::filesystem::create_directories(place);
+  const auto file = [&](const std::string& name, const std::string& text) {
+    std::ofstream(place / (name + ".toml")) << "description = 'd'\n" << text;
+    return (place / (name + ".toml")).string();
+  };
+  file("part",
+       "sample_above_s = 5\n[[rows]]\nids = ['a', 'b']\nset = ['chunk=1']\n"
+       "[[threshold]]\nids = ['*']\nmax_error_pct = 9\n");
+  const std::string whole = file("whole",
+                                 "include = ['part']\n[[rows]]\nids = ['b']\nset = ['chunk=2']\n"
+                                 "[[known_miss]]\nids = ['a']\nphysics = 'p'\nmax_error_pct = 20\n");
+  const auto suite = read_suite(whole);
+  if (!suite) FAIL(suite.error().to_string());
+  const std::vector<Measurement> rows = {{.id = "a", .group = "a", .cost_s = 10},
+                                         {.id = "b", .group = "b", .cost_s = 10}};
+  const auto plan = plan_suite(*suite, rows, "");
+  REQUIRE(plan);
+  REQUIRE(plan->rows.size() == 2);
+  CHECK(plan->rows[0].candidates[0] == std::vector<std::string>{"chunk=2"});  // b, as its own suite has it
+  CHECK_FALSE(plan->rows[0].sample);  // the limit of cost is the part's
+  CHECK(plan->rows[1].sample);
+  CHECK(suite->max_error_pct("a") == 20.0);  // of the known miss, not of the threshold
+  CHECK(suite->max_error_pct("b") == 9.0);
+  file("part", "include = ['whole']\n");
+  const auto circle = read_suite(whole);
+  REQUIRE_FALSE(circle);
+  CHECK_THAT(circle.error().message, Catch::Contains("includes itself"));
+  std::filesystem::remove_all(place);
 }
