@@ -23,8 +23,8 @@ constexpr std::string_view kFooter =
     "Results of check and predict are kept in ${PTXWIRE_CACHE:-.cache}/results.sqlite and not computed\n"
     "twice.";
 
-constexpr std::array<std::string_view, 6> kLaterCommands = {"tune", "sweep",    "calibrate",
-                                                            "diff", "annotate", "report"};
+constexpr std::array<std::string_view, 5> kLaterCommands = {"tune", "calibrate", "diff", "annotate",
+                                                            "report"};
 constexpr uint32_t kMostRepeats = 100000, kMostDevices = 1023;
 struct LaterOption {
   std::string_view command, option;
@@ -59,6 +59,7 @@ class Parser {
     app_.footer(std::string(kFooter));
     app_.get_formatter()->column_width(34);
     add_check_options(app_, check_, common_);
+    add_sweep_options(app_, sweep_, common_);
     add_run();
     add_predict();
     add_measure();
@@ -295,6 +296,8 @@ class Parser {
       invocation.command = predict_;
     } else if (command == "check") {
       invocation.command = check_;
+    } else if (command == "sweep") {
+      invocation.command = sweep_;
     } else if (command == "measure") {
       invocation.command = measure_;
     } else if (command == "machine") {
@@ -312,6 +315,7 @@ class Parser {
   RunCommand run_;
   PredictCommand predict_;
   CheckCommand check_;
+  SweepCommand sweep_;
   MeasureCommand measure_;
   MachineCommand machine_;
   IsaCommand isa_;

@@ -49,6 +49,14 @@ struct CheckCommand {
   std::string junit, summary, document;  ///< output paths, empty: none
 };
 
+struct SweepCommand {
+  std::string sweep;     ///< path of the sweep file
+  std::string database;  ///< path of the result file
+  std::string json;
+  uint32_t jobs = 0;  ///< points at a time; 0: one per core
+  bool check_results = true;
+};
+
 struct MeasureCommand {
   std::string scenario, machine;
   std::vector<std::string> settings;
@@ -80,8 +88,8 @@ struct TextCommand {
 };
 
 struct Invocation {
-  std::variant<TextCommand, LintCommand, RunCommand, PredictCommand, CheckCommand, MeasureCommand,
-               MachineCommand, IsaCommand, TopologyCommand>
+  std::variant<TextCommand, LintCommand, RunCommand, PredictCommand, CheckCommand, SweepCommand,
+               MeasureCommand, MachineCommand, IsaCommand, TopologyCommand>
       command;
   bool progress = false;  ///< show progress even where standard error is no terminal
 };

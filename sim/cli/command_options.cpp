@@ -69,4 +69,28 @@ void add_check_options(CLI::App& app, CheckCommand& check, CommonOptions& common
       ->excludes(no_cache);
 }
 
+void add_sweep_options(CLI::App& app, SweepCommand& sweep, CommonOptions& common) {
+  CLI::App* command = app.add_subcommand("sweep", "Many points, on all cores or under mpirun; resumable");
+  command->add_option("sweep", sweep.sweep, "Sweep file: scenario, [grid], [[point]] (docs/sweep.md)")
+      ->required()
+      ->check(refuse_empty)
+      ->type_name("FILE.toml");
+  command->add_option("--db", sweep.database, "Result file (SQLite); what it has is not run again")
+      ->required()
+      ->check(refuse_empty)
+      ->type_name("FILE");
+  command->add_option("--jobs", sweep.jobs, "Points at a time, a thread each; 0: one per core")
+      ->check(refuse_thread_count)
+      ->type_name("N");
+  command
+      ->add_option("--json", sweep.json,
+                   "Write the result as JSON; '-' for standard output instead of the table")
+      ->check(refuse_empty)
+      ->type_name("FILE");
+  command->add_flag_callback(
+      "--no-check", [&sweep] { sweep.check_results = false; },
+      "Do not compare what the kernels compute with the expectation");
+  command->add_flag("--progress", common.progress, "Show progress although standard error is no terminal");
+}
+
 }  // namespace ptxwire::cli

@@ -28,5 +28,6 @@ void add_settings_option(CLI::App* command, const std::string& name, std::vector
                          const std::string& what, const std::string& type = "KEY=VALUE");
 
 void add_check_options(CLI::App& app, CheckCommand& check, CommonOptions& common);
+void add_sweep_options(CLI::App& app, SweepCommand& sweep, CommonOptions& common);
 
 }  // namespace ptxwire::cli

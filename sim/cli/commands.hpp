@@ -11,6 +11,7 @@ Expected<int> lint_command(const LintCommand& command);
 Expected<int> run_command(const RunCommand& command, bool progress);
 Expected<int> predict_command(const PredictCommand& command, bool progress);
 Expected<int> check_command(const CheckCommand& command, bool progress);
+Expected<int> sweep_command(const SweepCommand& command, bool progress);
 Expected<int> measure_command(const MeasureCommand& command, bool progress);
 Expected<int> machine_command(const MachineCommand& command);
 Expected<int> isa_command(const IsaCommand& command);

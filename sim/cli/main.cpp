@@ -37,6 +37,9 @@ struct Dispatch {
   Expected<int> operator()(const cli::CheckCommand& command) const {
     return cli::check_command(command, progress);
   }
+  Expected<int> operator()(const cli::SweepCommand& command) const {
+    return cli::sweep_command(command, progress);
+  }
   Expected<int> operator()(const cli::MeasureCommand& command) const {
     return cli::measure_command(command, progress);
   }

@@ -19,21 +19,6 @@ constexpr const char* kPrepare =
     "NULL);"
     "SELECT key, description, result FROM results LIMIT 1;";
 
-struct Finalize {
-  void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
-};
-using Statement = std::unique_ptr<sqlite3_stmt, Finalize>;
-
-Statement prepare(sqlite3* database, const char* text) {
-  sqlite3_stmt* statement = nullptr;
-  sqlite3_prepare_v2(database, text, -1, &statement, nullptr);
-  return Statement(statement);
-}
-
-void bind(const Statement& statement, int index, const std::string& text) {
-  sqlite3_bind_text(statement.get(), index, text.data(), static_cast<int>(text.size()), SQLITE_TRANSIENT);
-}
-
 /// Opens without judging; the outcome tells a damaged file from a place that cannot be written.
 int open_and_prepare(const std::string& path, sqlite3** database, std::string& reason) {
   int code = sqlite3_open_v2(path.c_str(), database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
@@ -49,7 +34,6 @@ bool is_damage(int code) { return code == SQLITE_NOTADB || code == SQLITE_CORRUP
 
 }  // namespace
 
-void ResultStore::Close::operator()(sqlite3* database) const { sqlite3_close(database); }
 ResultStore::ResultStore(ResultStore&&) noexcept = default;
 ResultStore& ResultStore::operator=(ResultStore&&) noexcept = default;
 ResultStore::~ResultStore() = default;
@@ -84,30 +68,17 @@ Expected<ResultStore> ResultStore::open(const std::string& path) {
 }
 
 std::optional<std::string> ResultStore::find(const std::string& key) const {
-  const Statement statement = prepare(database_.get(), "SELECT result FROM results WHERE key = ?1");
-  if (!statement) return std::nullopt;
-  bind(statement, 1, key);
-  if (sqlite3_step(statement.get()) != SQLITE_ROW) return std::nullopt;
-  const unsigned char* text = sqlite3_column_text(statement.get(), 0);
-  if (text == nullptr) return std::nullopt;
-  return std::string(reinterpret_cast<const char*>(text),
-                     static_cast<size_t>(sqlite3_column_bytes(statement.get(), 0)));
+  Statement statement(database_.get(), "SELECT result FROM results WHERE key = ?1");
+  if (!statement.valid() || !statement.bind(1, key).step() || statement.is_null(0)) return std::nullopt;
+  return statement.text(0);
 }
 
 Expected<void> ResultStore::put(const std::string& key, const std::string& description,
                                 const std::string& text) {
-  const Statement statement = prepare(
-      database_.get(), "INSERT OR REPLACE INTO results (key, description, result) VALUES (?1, ?2, ?3)");
-  if (statement) {
-    bind(statement, 1, key);
-    bind(statement, 2, description);
-    bind(statement, 3, text);
-  }
-  if (!statement || sqlite3_step(statement.get()) != SQLITE_DONE) {
-    const char* path = sqlite3_db_filename(database_.get(), nullptr);
-    return Error{.message = "cannot store a result: " + std::string(sqlite3_errmsg(database_.get())),
-                 .path = path != nullptr ? path : ""};
-  }
+  Statement statement(database_.get(),
+                      "INSERT OR REPLACE INTO results (key, description, result) VALUES (?1, ?2, ?3)");
+  if (!statement.valid() || !statement.bind(1, key).bind(2, description).bind(3, text).run())
+    return database_error(database_.get(), "cannot store a result");
   return {};
 }
 

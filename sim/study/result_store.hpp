@@ -2,13 +2,11 @@
 // usable: a result is there whole or not at all.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <string>
 
+#include "sim/study/database.hpp"
 #include "support/error.hpp"
-
-struct sqlite3;
 
 namespace ptxwire::sim {
 
@@ -32,12 +30,9 @@ class ResultStore {
   Expected<void> put(const std::string& key, const std::string& description, const std::string& text);
 
  private:
-  struct Close {
-    void operator()(sqlite3* database) const;
-  };
   explicit ResultStore(sqlite3* database) : database_(database) {}
 
-  std::unique_ptr<sqlite3, Close> database_;
+  DatabaseHandle database_;
 };
 
 }  // namespace ptxwire::sim

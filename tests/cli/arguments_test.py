@@ -37,7 +37,7 @@ class Arguments(command.CommandTest):
         self.assert_one_error(self.run_command("--verison"), "unknown option '--verison'", "'--version'")
 
     def test_commands_of_later_versions_are_refused_by_name(self):
-        for name in ("tune", "sweep", "calibrate", "diff", "annotate", "report"):
+        for name in ("tune", "calibrate", "diff", "annotate", "report"):
             with self.subTest(name):
                 self.assert_one_error(self.run_command(name, "x"), f"'{name}' is not in this version")
 

@@ -1,5 +1,6 @@
 """Runs the binary for the tests of this folder: `<test>.py BINARY SOURCE_DIR [unittest arguments]`."""
 
+import json
 import os
 import pathlib
 import shutil
