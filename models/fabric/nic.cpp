@@ -120,6 +120,7 @@ void Nic::post(uint32_t index, uint16_t producer, Picoseconds now) {
     return;
   }
   queue.posted += ahead;
+  queue.rung = now;
   if (const uint64_t outstanding = queue.posted - queue.retired;
       outstanding > queue.entries && !queue.failed) {
     client_.overflowed(index, outstanding, now);
@@ -144,7 +145,8 @@ void Nic::on_entries_read(Picoseconds now, uint64_t index) {
   client_.decode(static_cast<uint32_t>(index), queue.fetched, blocks, queue.incoming);
   Picoseconds ready = now;
   uint64_t read = 0;
-  for (const NicMessage& message : queue.incoming) {
+  for (NicMessage& message : queue.incoming) {
+    message.rung = queue.rung;
     for (uint32_t block = 0; block < message.blocks; ++block) {
       ready = max(ready, touch(client_.entry_address(static_cast<uint32_t>(index), message.index + block),
                                kEntryBytes, AccessKind::load, now));
@@ -450,6 +452,8 @@ void Nic::retire(uint32_t index, Picoseconds now) {
     const NicSyndrome syndrome = sent.syndrome;
     queue.retired = sent.message.index + sent.message.blocks;
     if (syndrome != NicSyndrome::none) ++counters_.errors;
+    ++counters_.messages_over;
+    counters_.time_of_messages += now - sent.message.rung;
     if (sent.message.completes || syndrome != NicSyndrome::none) {
       completions_.push_back({index, std::move(sent.message), syndrome});
       process_.at(pcie_.claim(PcieDirection::to_gpu, kEntryBytes, now) + pcie_latency_, at_complete_, 0);

@@ -72,6 +72,7 @@ struct NicMessage {
   uint32_t local_key = 0, remote_key = 0;
   NicAtomic atomic;
   std::vector<uint8_t> inlined;  ///< payload that came with the entry
+  Picoseconds rung{};            ///< last doorbell of the queue before the entry was read
 };
 
 enum class NicPacketKind : uint8_t {
@@ -140,6 +141,8 @@ struct NicCounters {
   uint64_t doorbells = 0, stale_doorbells = 0;  ///< stale: told nothing new
   uint64_t entries = 0, messages = 0, packets_sent = 0, packets_received = 0, completions = 0, errors = 0;
   uint64_t payload_sent_bytes = 0, payload_received_bytes = 0, wire_sent_bytes = 0;
+  uint64_t messages_over = 0;      ///< acknowledged or failed
+  Picoseconds time_of_messages{};  ///< of these, from doorbell to acknowledgement, summed
 };
 
 /// What a queue pair is connected to.
@@ -188,6 +191,7 @@ class Nic final : public NicPort {
     uint32_t entries = 0;
     // requester
     uint64_t posted = 0, fetched = 0;
+    Picoseconds rung{};    ///< last doorbell
     uint64_t retired = 0;  ///< entries before it are complete
     bool fetching = false, listed = false, failed = false;
     std::vector<NicMessage> incoming;  ///< on their way over PCIe

@@ -59,7 +59,7 @@ void NvlinkFabric::inject(Transaction& transaction, Picoseconds now) {
 Picoseconds NvlinkFabric::lookahead() const { return implementation_->timing.link; }
 
 LinkUse NvlinkFabric::egress_use(GpuId gpu, uint32_t link) const {
-  return implementation_->doors[implementation_->local(gpu)]->use(link);
+  return implementation_->doors[implementation_->local(gpu)]->egress().use(link);
 }
 
 LinkUse NvlinkFabric::ingress_use(GpuId gpu, uint32_t link) const {
@@ -69,7 +69,7 @@ LinkUse NvlinkFabric::ingress_use(GpuId gpu, uint32_t link) const {
 bool NvlinkFabric::idle() const {
   const auto& doors = implementation_->doors;
   const auto& planes = implementation_->planes;
-  return std::all_of(doors.begin(), doors.end(), [](const auto& door) { return door->idle(); }) &&
+  return std::all_of(doors.begin(), doors.end(), [](const auto& door) { return door->egress().idle(); }) &&
          std::all_of(planes.begin(), planes.end(), [](const auto& plane) { return plane->idle(); });
 }
 

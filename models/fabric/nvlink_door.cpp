@@ -4,7 +4,6 @@
 #include <cassert>
 #include <utility>
 
-#include "models/fabric/switch_plane.hpp"
 #include "models/gpu/memory_system.hpp"
 
 namespace ptxwire::models {
@@ -51,13 +50,12 @@ NvlinkDoor::NvlinkDoor(const NvlinkParameters& nvlink, const NvlinkTiming& timin
       first_(first),
       gpu_(gpu),
       process_(process),
-      egress_(nvlink.links_per_gpu) {
-  for (Egress& egress : egress_) egress.credit_bytes = timing.input_buffer_bytes;
-}
+      egress_(nvlink, timing, process) {}
 
 void NvlinkDoor::attach(GpuMemorySystem& memory) {
   memory_ = &memory;
   counters_ = &memory.counters();
+  egress_.attach(*counters_);
 }
 
 uint64_t NvlinkDoor::granule_of(uint64_t line) const {
@@ -74,6 +72,16 @@ uint32_t NvlinkDoor::link_of(uint64_t granule) const {
 // -----------------------------------------------------------------------------------------------------------
 
 void NvlinkDoor::inject(Transaction& transaction, Picoseconds now) {
+  // An SM says ahead when its port will have let a store pass. Taken at once it would keep the link from what
+  // others send before.
+  if (now > process_.now())
+    process_.at(now, at_inject_, reinterpret_cast<uint64_t>(&transaction));
+  else
+    on_inject(now, reinterpret_cast<uint64_t>(&transaction));
+}
+
+void NvlinkDoor::on_inject(Picoseconds now, uint64_t argument) {
+  Transaction& transaction = *reinterpret_cast<Transaction*>(argument);
   transaction.parts_pending = transaction.part_count;
   unsigned first = 0;
   while (first < transaction.part_count) {
@@ -89,7 +97,7 @@ void NvlinkDoor::inject(Transaction& transaction, Picoseconds now) {
     piece.count = static_cast<uint8_t>(end - first);
     piece.answer = false;
     size_request(piece);
-    enqueue(piece, now + timing_.egress);
+    egress_.send_request(piece, transaction.source_sm, now + timing_.egress);
     first = end;
   }
 }
@@ -109,55 +117,6 @@ void NvlinkDoor::size_request(NvlinkPiece& piece) const {
   piece.first_packet_bytes = size.first_packet_bytes;
   // An atomic's answer is its acknowledgement.
   piece.ack_bytes = answered_with_data(kind) ? 0 : size.packets * nvlink_.ack_bytes;
-}
-
-void NvlinkDoor::enqueue(NvlinkPiece& piece, Picoseconds arrival) {
-  Egress& egress = egress_[piece.link];
-  piece.ready = arrival;
-  if (egress.queue.empty() && has_credit(egress, piece))
-    transmit(egress, piece, arrival);
-  else
-    egress.queue.push(&piece);
-}
-
-bool NvlinkDoor::has_credit(const Egress& egress, const NvlinkPiece& piece) const {
-  // A piece larger than the buffer goes through it alone, packet by packet.
-  return egress.credit_bytes >= piece.wire_bytes || egress.credit_bytes == timing_.input_buffer_bytes;
-}
-
-/// A link serves its queue in order and its pieces need nothing but credit, so the start is known as soon as
-/// there is credit: no event for the link becoming free.
-void NvlinkDoor::transmit(Egress& egress, NvlinkPiece& piece, Picoseconds now) {
-  egress.credit_bytes -= piece.wire_bytes;
-  claim(egress, now, piece.wire_bytes, piece.payload_bytes);
-  // Cut-through: the switch may pass on the first packet while the last is still on the link. It cannot run
-  // dry, since all links have one rate.
-  const Picoseconds start = egress.server.free_at() - timing_.transfer(piece.wire_bytes);
-  const Picoseconds arrival =
-      start + timing_.transfer(piece.first_packet_bytes) + timing_.link + timing_.through_switch;
-  process_.send(egress.plane->process(), arrival, egress.plane->at_input(),
-                reinterpret_cast<uint64_t>(&piece));
-}
-
-void NvlinkDoor::claim(Egress& egress, Picoseconds now, uint32_t wire_bytes, uint32_t payload_bytes) {
-  const Picoseconds duration = timing_.transfer(wire_bytes);
-  egress.server.claim(now, duration);
-  egress.use.busy += duration;
-  egress.use.wire_bytes += wire_bytes;
-  egress.use.payload_bytes += payload_bytes;
-  counters_->nvlink_sent_wire_bytes += wire_bytes;
-  counters_->nvlink_sent_payload_bytes += payload_bytes;
-}
-
-void NvlinkDoor::on_credit(Picoseconds now, uint64_t packed) {
-  Egress& egress = egress_[packed >> 32U];
-  egress.credit_bytes += static_cast<int64_t>(packed & 0xffffffffU);
-  while (!egress.queue.empty() && has_credit(egress, *egress.queue.head())) {
-    NvlinkPiece& piece = *egress.queue.pop();
-    const Picoseconds could_start = max(piece.ready, egress.server.free_at());
-    if (could_start < now) egress.use.blocked += now - could_start;
-    transmit(egress, piece, max(now, piece.ready));
-  }
 }
 
 /// The piece itself was asked for when its message was delivered.
@@ -195,7 +154,7 @@ void NvlinkDoor::serve(NvlinkPiece& piece, Picoseconds now) {
     process_.at(ready, at_answer_ready_, reinterpret_cast<uint64_t>(&piece));
     return;
   }
-  claim(egress_[piece.link], now, piece.ack_bytes, 0);
+  egress_.claim(piece.link, now, piece.ack_bytes);
   NvlinkDoor& source = *doors_[piece.from.value];
   process_.send(source.process_, ready + timing_.acknowledgement(), source.at_acknowledgement_,
                 reinterpret_cast<uint64_t>(&piece));
@@ -207,7 +166,7 @@ void NvlinkDoor::on_answer_ready(Picoseconds now, uint64_t argument) {
   piece.answer = true;
   piece.ack_bytes = 0;
   size_answer(piece);
-  enqueue(piece, now + timing_.egress);
+  egress_.send_answer(piece, now + timing_.egress);
 }
 
 void NvlinkDoor::size_answer(NvlinkPiece& piece) const {
@@ -215,12 +174,6 @@ void NvlinkDoor::size_answer(NvlinkPiece& piece) const {
   piece.payload_bytes = payload_of(piece);
   piece.wire_bytes = size.wire_bytes;
   piece.first_packet_bytes = size.first_packet_bytes;
-}
-
-bool NvlinkDoor::idle() const {
-  return std::all_of(egress_.begin(), egress_.end(), [&](const Egress& egress) {
-    return egress.queue.empty() && egress.credit_bytes == timing_.input_buffer_bytes;
-  });
 }
 
 }  // namespace ptxwire::models

@@ -17,7 +17,7 @@ namespace ptxwire::models {
 struct NvlinkPiece {
   Transaction* transaction = nullptr;
   NvlinkPiece* next = nullptr;  ///< in the queue or free list it is in
-  Picoseconds ready{};          ///< when it entered the egress queue
+  Picoseconds ready{};          ///< when it came to the port of its SM, then to the queue of its link
   GpuId from, to;  ///< in the node, of the way it is on now: exchanged when it turns into its answer
   uint32_t wire_bytes = 0, payload_bytes = 0;
   uint32_t first_packet_bytes = 0;
@@ -81,9 +81,10 @@ struct NvlinkTiming {
         through_switch(nanoseconds(nvlink.switch_latency_ns)),
         ingress(nanoseconds(nvlink.ingress_latency_ns)),
         input_buffer_bytes(nvlink.switch_input_buffer_bytes),
-        output_buffer(transfer(nvlink.switch_output_buffer_bytes)) {}
+        output_buffer(transfer(nvlink.switch_output_buffer_bytes)),
+        egress_buffer(transfer(nvlink.egress_buffer_bytes)) {}
 
-  [[nodiscard]] Picoseconds transfer(uint64_t bytes) const {
+  [[nodiscard]] Picoseconds transfer(int64_t bytes) const {
     return {static_cast<int64_t>(static_cast<double>(bytes) * picoseconds_per_byte + 0.5)};
   }
   /// An acknowledgement from one crossbar to the other. It takes bandwidth as a claim and never queues:
@@ -93,7 +94,7 @@ struct NvlinkTiming {
   double picoseconds_per_byte;
   Picoseconds egress, link, through_switch, ingress;
   int64_t input_buffer_bytes;
-  Picoseconds output_buffer;  ///< as the time that its bytes take on the link
+  Picoseconds output_buffer, egress_buffer;  ///< as the time that their bytes take on the link
 };
 
 }  // namespace ptxwire::models

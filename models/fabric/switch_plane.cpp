@@ -72,8 +72,8 @@ void SwitchPlane::forward(uint32_t index, Picoseconds now) {
                 reinterpret_cast<uint64_t>(piece));
   if (input.queue.empty() || input.freed_bytes * kCreditLots >= timing_.input_buffer_bytes) {
     NvlinkDoor& sender = *doors_[index];
-    process_.send(sender.process(), now + timing_.link, sender.at_credit(),
-                  NvlinkDoor::pack_credit(link_, input.freed_bytes));
+    process_.send(sender.process(), now + timing_.link, sender.egress().at_credit(),
+                  NvlinkEgress::pack_credit(link_, input.freed_bytes));
     input.freed_bytes = 0;
   }
 }

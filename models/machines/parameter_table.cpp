@@ -201,6 +201,7 @@ void add_links(std::vector<Parameter>& table) {
   add(row<kLink, &N::ingress_latency_ns>("nvlink.ingress_latency_ns", time, {0, 1e6}, kNanosecond));
   add(row<kLink, &N::switch_input_buffer_bytes>("nvlink.switch_input_buffer_bytes", bytes, {512, kMany}));
   add(row<kLink, &N::switch_output_buffer_bytes>("nvlink.switch_output_buffer_bytes", bytes, {128, kMany}));
+  add(row<kLink, &N::egress_buffer_bytes>("nvlink.egress_buffer_bytes", bytes, {128, kMany}));
   add(row<kHost, &H::launch_latency_us>("host.launch_latency_us", time, {0, 1e6}, kMicrosecond));
   add(row<kHost, &H::launch_interval_us>("host.launch_interval_us", time, {0, 1e6}, kMicrosecond));
   add(row<kHost, &H::kernel_gap_us>("host.kernel_gap_us", time, {0, 1e6}, kMicrosecond));

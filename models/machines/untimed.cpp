@@ -51,7 +51,8 @@ void make_untimed(Machine& machine) {
   nvlink.link_bytes_per_second = kUnlimited;
   nvlink.egress_latency_ns = nvlink.switch_latency_ns = nvlink.ingress_latency_ns = 0;
   nvlink.link_latency_ns = kHopNanoseconds;
-  nvlink.switch_input_buffer_bytes = nvlink.switch_output_buffer_bytes = kUnlimitedBytes;
+  nvlink.switch_input_buffer_bytes = nvlink.switch_output_buffer_bytes = nvlink.egress_buffer_bytes =
+      kUnlimitedBytes;
   InfinibandParameters& infiniband = machine.infiniband;
   infiniband.link_latency_ns = kHopNanoseconds;
   infiniband.switch_latency_ns = 0;

@@ -100,6 +100,7 @@ struct WarpProfile {
 struct WarpRole {
   std::string name;
   uint32_t first = 0, last = 0;
+  std::string relays;  ///< role whose progress this one only tells others; its loops are waits for that role
 };
 
 struct LaunchReport {
@@ -119,7 +120,8 @@ struct LaunchReport {
     /// Time in polls of local memory, by whose write ended them: slot 0..63 of a launch of this kernel, then
     /// kByNic, kByHost, kOtherwise.
     std::array<Picoseconds, 67> polled_for{};
-    uint64_t doorbells = 0;  ///< stores to registers of a NIC
+    std::array<uint64_t, 67> polls{};  ///< how many
+    uint64_t doorbells = 0;            ///< stores to registers of a NIC
   };
   static constexpr size_t kByNic = 64, kByHost = 65, kOtherwise = 66;
   std::vector<WarpSlot> slots;
@@ -152,6 +154,7 @@ struct GpuReport {
   /// Of the NIC of this GPU; 0 without a network.
   struct NicReport {
     uint64_t doorbells = 0, messages = 0, completions = 0;
+    Picoseconds message_time{};  ///< mean, from doorbell to acknowledgement
     uint64_t sent_payload_bytes = 0, received_payload_bytes = 0, sent_wire_bytes = 0;
     double egress_utilisation = 0, ingress_utilisation = 0;  ///< of its cable
     double egress_blocked_share = 0;  ///< of the time that a packet waited for credit of the switch

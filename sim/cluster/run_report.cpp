@@ -32,6 +32,13 @@ ClusterImplementation::Before::NicUse ClusterImplementation::nic_use(uint32_t gp
           .pcie = nic.pcie().busy_together()};
 }
 
+namespace {
+Picoseconds mean_time(const models::NicCounters& now, const models::NicCounters& before) {
+  const auto over = static_cast<int64_t>(now.messages_over - before.messages_over);
+  return {over == 0 ? 0 : (now.time_of_messages - before.time_of_messages).value / over};
+}
+}  // namespace
+
 GpuReport::NicReport ClusterImplementation::report_nic(uint32_t gpu, const Before::NicUse& before,
                                                        double seconds) const {
   const Before::NicUse now = nic_use(gpu);
@@ -42,6 +49,7 @@ GpuReport::NicReport ClusterImplementation::report_nic(uint32_t gpu, const Befor
   return {.doorbells = counters.doorbells - old.doorbells,
           .messages = counters.messages - old.messages,
           .completions = counters.completions - old.completions,
+          .message_time = mean_time(counters, old),
           .sent_payload_bytes = counters.payload_sent_bytes - old.payload_sent_bytes,
           .received_payload_bytes = counters.payload_received_bytes - old.payload_received_bytes,
           .sent_wire_bytes = counters.wire_sent_bytes - old.wire_sent_bytes,
@@ -120,6 +128,7 @@ RunReport ClusterImplementation::report(Picoseconds begin, Picoseconds end, cons
       for (size_t w = 0; w < from.waited.size(); ++w)
         to.profile.time[w] = clock.time(std::max<int64_t>(0, from.waited[w]));
       for (size_t w = 0; w < from.polled_for.size(); ++w) to.polled_for[w] = clock.time(from.polled_for[w]);
+      to.polls = from.polls;
       to.doorbells = from.doorbells;
       out.profile[slot / 32] += to.profile;
     }

@@ -84,6 +84,7 @@ struct Launch {
   struct Profile {
     std::array<int64_t, static_cast<size_t>(Wait::count)> waited{};  ///< cycles summed over warps
     std::array<int64_t, kWakers> polled_for{};                       ///< of it, polls by who ended them
+    std::array<uint64_t, kWakers> polls{};                           ///< and how many
     uint64_t warps = 0, instructions = 0;
     uint64_t doorbells = 0;  ///< stores to registers of a NIC
   };

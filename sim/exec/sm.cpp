@@ -191,8 +191,11 @@ void Sm::account_wait(Fragment& fragment, int64_t cycle) {
     const int64_t waited = std::max<int64_t>(0, cycle - fragment.wait_since);
     fragment.warp->waited[static_cast<size_t>(fragment.reason)] += waited;
     const bool polls = fragment.reason == Wait::local_poll || fragment.reason == Wait::remote_poll;
-    if (polls || fragment.waker != kWokenOtherwise)  // the latter also of shared memory
-      fragment.warp->polled_for[fragment.waker] += waited;
+    if (polls || fragment.waker != kWokenOtherwise) {  // the latter also of shared memory
+      Launch::Profile& profile = fragment.warp->cta->launch->profile_of(fragment.warp->slot());
+      profile.polled_for[fragment.waker] += waited;
+      ++profile.polls[fragment.waker];
+    }
   }
   fragment.waker = kWokenOtherwise;
   fragment.waiting = false;

@@ -201,7 +201,6 @@ void Sm::exit_lanes(Fragment& fragment, uint32_t mask, int64_t cycle) {
     profile.waited[i] += warp.waited[i];
     waited += warp.waited[i];
   }
-  for (size_t i = 0; i < warp.polled_for.size(); ++i) profile.polled_for[i] += warp.polled_for[i];
   profile.waited[static_cast<size_t>(Wait::issuing)] += std::max<int64_t>(0, cycle - warp.started - waited);
   ++profile.warps;
   profile.instructions += warp.instructions;

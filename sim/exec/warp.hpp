@@ -208,7 +208,6 @@ struct Warp {
   int64_t started = 0;
   uint64_t instructions = 0;
   std::array<int64_t, static_cast<size_t>(Wait::count)> waited{};  ///< cycles, by reason
-  std::array<int64_t, kWakers> polled_for{};  ///< those of polls, by whose write ended them
 
   [[nodiscard]] uint8_t slot() const;
 };

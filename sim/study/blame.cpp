@@ -5,18 +5,19 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 
 namespace ptxwire::sim {
 namespace {
 
 constexpr size_t kSlots = LaunchReport::kByNic;
-constexpr int kRounds = 200;
+constexpr int kHops = 200000;
 constexpr double kNegligible = 1e-4, kLeastShown = 0.01;
 
 /// Where time goes when it is not passed on.
 enum class Cause : uint8_t { instructions, memory, nvlink, joins, sleep, other, count };
 constexpr std::array<std::string_view, static_cast<size_t>(Cause::count)> kOwnCauses = {
-    "instructions", "", "", "waiting for warps of its own CTA", "sleep", "other waits"};
+    "instructions", "latency of L2 and HBM", "", "waiting for warps of its own CTA", "sleep", "other waits"};
 
 Cause cause_of(WaitReason reason) {
   switch (reason) {
@@ -50,7 +51,10 @@ struct Node {
   std::string name;
   double warps = 0, total = 0, doorbells = 0;
   std::array<double, static_cast<size_t>(Cause::count)> own{};
-  std::vector<double> waits_for;  ///< role, by index; then NIC, host
+  std::optional<size_t> relays;   ///< role whose progress it tells
+  double worked = 0;              ///< sum of `own`
+  double waits = 0;               ///< for others, how many
+  std::vector<double> waits_for;  ///< of them: role, by index; then NIC, host
 };
 
 class Graph {
@@ -64,6 +68,9 @@ class Graph {
     host_ = nic_ + 1;
     for (const WarpRole& role : roles)
       nodes_.push_back({.name = role.name, .waits_for = std::vector<double>(roles.size() + 2)});
+    for (size_t r = 0; r < roles.size(); ++r)
+      for (size_t other = 0; other < roles.size(); ++other)
+        if (other != r && roles[r].relays == roles[other].name) nodes_[r].relays = other;
     for (const LaunchReport* launch : launches)
       for (size_t slot = 0; slot < launch->slots.size() && slot < kSlots; ++slot)
         add(nodes_[role_of_slot[slot]], launch->slots[slot], role_of_slot);
@@ -73,24 +80,45 @@ class Graph {
     return std::none_of(nodes_.begin(), nodes_.end(), [](const Node& node) { return node.total > 0; });
   }
 
-  /// `nic_busy`: of the time, the NIC or its PCIe link, whichever is busier.
-  std::map<std::string, double> follow(double nic_busy, std::string_view nic_name, double nvlink_busy) {
+  /// `message_time`: what the path takes in a NIC, in picoseconds.
+  std::map<std::string, double> follow(double message_time, std::string_view nic_name, double nvlink_busy) {
     std::vector<double> weight(nodes_.size() + 2);
     const auto last = std::max_element(nodes_.begin(), nodes_.end(),
                                        [](const Node& a, const Node& b) { return a.total < b.total; });
     weight[static_cast<size_t>(last - nodes_.begin())] = 1;
     std::map<std::string, double> shares;
-    double going = 1;
-    for (int round = 0; round < kRounds && going > kNegligible; ++round) {
+    std::vector<double> spent(weight.size());
+    double left = last->total / last->warps;
+    const double whole = left;
+    for (int hop = 0; hop < kHops && left > kNegligible * whole; ++hop) {
       std::vector<double> next(weight.size());
-      for (size_t n = 0; n < nodes_.size(); ++n) pass_on(nodes_[n], weight[n], nvlink_busy, next, shares);
-      pass_nic(weight[nic_], nic_busy, nic_name, next, shares);
-      shares["host thread that posts"] += weight[host_];
+      double taken = 0;
+      for (size_t n = 0; n < nodes_.size(); ++n) {
+        const Node& node = nodes_[n];
+        if (node.relays) {
+          next[*node.relays] += weight[n];
+          continue;
+        }
+        // Who waits for nobody keeps the path to its beginning.
+        const double between = node.waits > 0 ? std::min(left, node.worked / node.waits) : left;
+        spent[n] += weight[n] * between;
+        taken += weight[n] * between;
+        for (size_t to = 0; to < next.size() && node.waits > 0; ++to)
+          next[to] += weight[n] * node.waits_for[to] / node.waits;
+      }
+      taken += pass_nic(weight[nic_], std::min(left, message_time), left, next, spent);
+      spent[host_] += weight[host_] * left;
+      taken += weight[host_] * left;
       weight = std::move(next);
-      going = 0;
-      for (const double left : weight) going += left;
+      left -= taken;
+      if (std::all_of(weight.begin(), weight.end(), [](double w) { return w < kNegligible; })) break;
     }
-    shares["rings: room that is given back"] += going;
+    for (size_t n = 0; n < nodes_.size(); ++n) split(nodes_[n], spent[n] / whole, nvlink_busy, shares);
+    shares[std::string(nic_name)] += spent[nic_] / whole;
+    shares["host thread that posts"] += spent[host_] / whole;
+    double found = 0;
+    for (const auto& [cause, share] : shares) found += share;
+    shares["rings: room that is given back"] += std::max(0.0, 1 - found);
     return shares;
   }
 
@@ -103,9 +131,11 @@ class Graph {
       const auto time = static_cast<double>(slot.polled_for[waker].value);
       if (time <= 0 || waker == LaunchReport::kOtherwise) continue;
       polled += time;
+      const auto count = static_cast<double>(slot.polls[waker]);
+      node.waits += count;
       node.waits_for[waker < kSlots                  ? role_of_slot[waker]
                      : waker == LaunchReport::kByNic ? nic_
-                                                     : host_] += time;
+                                                     : host_] += count;
     }
     for (size_t reason = 0; reason < slot.profile.time.size(); ++reason) {
       const auto what = static_cast<WaitReason>(reason);
@@ -118,25 +148,18 @@ class Graph {
         time -= known;
       }
       node.own[static_cast<size_t>(cause_of(what))] += time;
+      node.worked += time;
     }
   }
 
-  void pass_on(const Node& node, double weight, double nvlink_busy, std::vector<double>& next,
-               std::map<std::string, double>& shares) const {
-    if (weight <= 0) return;
-    if (node.total <= 0) {
-      shares[node.name + ": other waits"] += weight;
-      return;
-    }
-    for (size_t other = 0; other < next.size(); ++other)
-      next[other] += weight * node.waits_for[other] / node.total;
-    for (size_t c = 0; c < node.own.size(); ++c) {
-      const double share = weight * node.own[c] / node.total;
+  /// What the path takes in a role, by cause.
+  static void split(const Node& node, double share_of_node, double nvlink_busy,
+                    std::map<std::string, double>& shares) {
+    if (node.worked <= 0 && share_of_node > 0) shares[node.name + ": other waits"] += share_of_node;
+    for (size_t c = 0; c < node.own.size() && node.worked > 0; ++c) {
+      const double share = share_of_node * node.own[c] / node.worked;
       if (share <= 0) continue;
       switch (static_cast<Cause>(c)) {
-        case Cause::memory:
-          shares["L2 and HBM: latency of " + node.name] += share;
-          break;
         case Cause::nvlink:
           // Links that are not full make stores wait for the switch and for the way.
           shares["NVLink: rate of the links"] += share * nvlink_busy;
@@ -148,16 +171,16 @@ class Graph {
     }
   }
 
-  /// A NIC that is busy is the cause; one that is not waits for who posts.
-  void pass_nic(double weight, double busy, std::string_view name, std::vector<double>& next,
-                std::map<std::string, double>& shares) const {
-    if (weight <= 0) return;
+  /// From a NIC the path goes on to those who ring it. Returns what it took.
+  double pass_nic(double weight, double message_time, double left, std::vector<double>& next,
+                  std::vector<double>& spent) const {
     double doorbells = 0;
     for (const Node& node : nodes_) doorbells += node.doorbells;
-    shares[std::string(name)] += weight * (doorbells > 0 ? busy : 1);
-    if (doorbells <= 0) return;
-    for (size_t n = 0; n < nodes_.size(); ++n)
-      next[n] += weight * (1 - busy) * nodes_[n].doorbells / doorbells;
+    const double taken = weight * (doorbells > 0 ? message_time : left);
+    spent[nic_] += taken;
+    for (size_t n = 0; n < nodes_.size() && doorbells > 0; ++n)
+      next[n] += weight * nodes_[n].doorbells / doorbells;
+    return taken;
   }
 
   std::vector<Node> nodes_;
@@ -186,9 +209,11 @@ Blame find_blame(const std::string& kernel, const std::vector<const LaunchReport
   const double nvlink = mean(gpus, [](const GpuReport& gpu) {
     return std::max(gpu.nvlink_egress_utilisation, gpu.nvlink_ingress_utilisation);
   });
+  double message_time = 0;
+  for (const GpuReport& gpu : gpus)
+    message_time += static_cast<double>(gpu.nic.message_time.value) / static_cast<double>(gpus.size());
   const std::string nic = pcie > cable ? "NIC: two-way rate of PCIe" : "NIC: rate of the cable";
-  for (const auto& [cause, share] :
-       graph.follow(std::min(1.0, std::max(cable, pcie)), nic, std::min(1.0, nvlink)))
+  for (const auto& [cause, share] : graph.follow(message_time, nic, std::min(1.0, nvlink)))
     if (share >= kLeastShown) blame.shares.push_back({cause, share});
   std::stable_sort(blame.shares.begin(), blame.shares.end(),
                    [](const BlameShare& a, const BlameShare& b) { return a.share > b.share; });

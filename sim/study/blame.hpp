@@ -24,9 +24,14 @@ struct Blame {
   std::string words;               ///< a sentence
 };
 
-/// The last launch of a kernel on every GPU, as one. Without roles even and odd CTAs are the roles. The
-/// shares start from the role with most warp time and are passed on where it waits for others, in proportion
-/// to its time; what goes round in circles is put to the rings, whose slots each side waits to get back.
+/// The last launch of a kernel on every GPU, as one. Without roles even and odd CTAs are the roles.
+///
+/// The critical path is followed backward from the role with most warp time, as a mean over its warps. In a
+/// role the path takes what the role does between two waits for others, on average, and then goes over to
+/// whoever ended the wait; the wait itself takes nothing, since the other was at work meanwhile. So what a
+/// stage does while it is ahead of the others is not on the path. A role that only tells of another takes
+/// nothing, a NIC the mean time of a message. Where nobody does anything, the rest is put to the rings, whose
+/// slots each side waits to get back.
 Blame find_blame(const std::string& kernel, const std::vector<const LaunchReport*>& launches,
                  const std::vector<WarpRole>& roles, const std::vector<GpuReport>& gpus);
 

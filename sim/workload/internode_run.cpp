@@ -79,22 +79,22 @@ std::vector<WarpRole> internode_warp_roles(const Scenario& s) {
   constexpr uint32_t kOdd = 32, kRdmaSenders = 7;
   if (is_dispatch(s))
     return {{"forwarders", 0, kGpusPerNode - 1},
-            {"forwarder coordinator", kGpusPerNode, kOdd - 1},
+            {"forwarder coordinator", kGpusPerNode, kOdd - 1, "forwarders"},
             {"RDMA senders", kOdd, kOdd + kRdmaSenders - 1},
-            {"sender coordinator", kOdd + kRdmaSenders, kOdd + kRdmaSenders},
+            {"sender coordinator", kOdd + kRdmaSenders, kOdd + kRdmaSenders, "RDMA senders"},
             {"NVLink receivers", kOdd + kRdmaSenders + 1, 2 * kOdd - 1}};
   const uint32_t forwarders = combine_forwarders(s);
   if (s.revision == KernelRevision::d)
     return {{"NVLink senders", 0, kGpusPerNode - 1},
             {"RDMA receivers", kGpusPerNode, forwarders - 1},
-            {"receiver coordinator", forwarders, kOdd - 1},
+            {"receiver coordinator", forwarders, kOdd - 1, "RDMA receivers"},
             {"forwarders", kOdd, kOdd + forwarders - 1},
-            {"forwarder coordinator", kOdd + forwarders, 2 * kOdd - 1}};
+            {"forwarder coordinator", kOdd + forwarders, 2 * kOdd - 1, "forwarders"}};
   return {{"NVLink senders", 0, kGpusPerNode - 1},
           {"forwarders", kGpusPerNode, kGpusPerNode + forwarders - 1},
-          {"forwarder coordinator", kGpusPerNode + forwarders, kOdd - 1},
+          {"forwarder coordinator", kGpusPerNode + forwarders, kOdd - 1, "forwarders"},
           {"RDMA receivers", kOdd, kOdd + kGpusPerNode + forwarders - 1},
-          {"receiver coordinator", kOdd + kGpusPerNode + forwarders, 2 * kOdd - 1}};
+          {"receiver coordinator", kOdd + kGpusPerNode + forwarders, 2 * kOdd - 1, "RDMA receivers"}};
 }
 
 std::array<std::string, 2> internode_cta_roles(const Scenario& s) {

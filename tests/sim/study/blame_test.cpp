@@ -24,7 +24,8 @@ struct Report {
     launch.slots[slot].profile.time[static_cast<size_t>(reason)] += Picoseconds{us * 1000000};
     return *this;
   }
-  Report& polls(size_t slot, size_t waker, int64_t us) {
+  Report& polls(size_t slot, size_t waker, int64_t us, uint64_t times = 1) {
+    launch.slots[slot].polls[waker] += times;
     launch.slots[slot].polled_for[waker] += Picoseconds{us * 1000000};
     return spends(slot, WaitReason::local_poll, us);
   }
@@ -52,16 +53,30 @@ TEST_CASE("blame: who polls waits for who writes", "[study]") {
   CHECK(nvlink == Approx(2.0 / 3));
 }
 
-TEST_CASE("blame: a NIC that is not busy waits for who rings", "[study]") {
+TEST_CASE("blame: work of a stage that is ahead is not on the path", "[study]") {
+  // A takes 4.5 us for each of 10 things that B sends and waits in between; B waits once, for A. Backward in
+  // time: 4.5 us of A, 90 of B, 4.5 of A again, and the last microsecond is B's.
+  const auto shares = Report()
+                          .polls(kA, kB, 55, 10)
+                          .spends(kA, WaitReason::issuing, 45)
+                          .spends(kB, WaitReason::local_load, 90)
+                          .polls(kB, kA, 10)
+                          .shares();
+  CHECK(shares.at("A: instructions") == Approx(0.09));
+  CHECK(shares.at("B: latency of L2 and HBM") == Approx(0.91));
+}
+
+TEST_CASE("blame: a message takes its time, then the path goes to who rings", "[study]") {
   GpuReport gpu;
   gpu.nic.egress_utilisation = 0.4;
   gpu.nic.pcie_utilisation = 0.7;
+  gpu.nic.message_time = Picoseconds{35000000};
   Report report;
   report.polls(kA, LaunchReport::kByNic, 100).spends(kC, WaitReason::local_load, 50);
   report.launch.slots[kC].doorbells = 12;
   const auto shares = report.shares({gpu});
-  CHECK(shares.at("NIC: two-way rate of PCIe") == Approx(0.7));
-  CHECK(shares.at("L2 and HBM: latency of C") == Approx(0.3));
+  CHECK(shares.at("NIC: two-way rate of PCIe") == Approx(0.35));
+  CHECK(shares.at("C: latency of L2 and HBM") == Approx(0.65));
 }
 
 TEST_CASE("blame: what goes round in circles is the rings", "[study]") {
@@ -81,6 +96,17 @@ TEST_CASE("blame: the host that posts, and time that nobody is known for", "[stu
   CHECK(shares.at("host thread that posts") == Approx(0.5));
   CHECK(shares.at("A: sleep") == Approx(0.25));
   CHECK(shares.at("A: other waits") == Approx(0.25));
+}
+
+TEST_CASE("blame: who only tells of another passes the path on", "[study]") {
+  // B spins, which looks like work; what it tells A is C's.
+  const std::vector<WarpRole> roles = {{"A", 0, 0}, {"B", 1, 31, "C"}, {"C", 32, 63}};
+  Report report;
+  report.polls(kA, kB, 100).spends(kB, WaitReason::issuing, 90).spends(kC, WaitReason::sleep, 80);
+  const Blame blame = find_blame("k", {&report.launch}, roles, {});
+  REQUIRE(blame.shares.size() == 1);
+  CHECK(blame.shares[0].cause == "C: sleep");
+  CHECK(blame.shares[0].share == Approx(1));
 }
 
 TEST_CASE("blame: nothing ran", "[study]") { CHECK(Report().shares().empty()); }
