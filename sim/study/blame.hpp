@@ -28,10 +28,13 @@ struct Blame {
 ///
 /// The critical path is followed backward from the role with most warp time, as a mean over its warps. In a
 /// role the path takes what the role does between two waits for others, on average, and then goes over to
-/// whoever ended the wait; the wait itself takes nothing, since the other was at work meanwhile. So what a
-/// stage does while it is ahead of the others is not on the path. A role that only tells of another takes
-/// nothing, a NIC the mean time of a message. Where nobody does anything, the rest is put to the rings, whose
-/// slots each side waits to get back.
+/// whoever ended a wait, in proportion to the time waited; the wait itself takes nothing, since the other was
+/// at work meanwhile. So what a stage does while it is ahead of the others is not on the path. A role that
+/// only tells of another takes nothing, a NIC the mean time of a message. Where nobody does anything, the
+/// rest is put to the rings, whose slots each side waits to get back.
+///
+/// In words, the bound is the busiest of NVLink, NIC, HBM and L2 if that one is full, else the largest part
+/// of the path.
 Blame find_blame(const std::string& kernel, const std::vector<const LaunchReport*>& launches,
                  const std::vector<WarpRole>& roles, const std::vector<GpuReport>& gpus);
 

@@ -109,4 +109,21 @@ TEST_CASE("blame: who only tells of another passes the path on", "[study]") {
   CHECK(blame.shares[0].share == Approx(1));
 }
 
+TEST_CASE("blame: a resource that is full is the bound, and the busiest of two", "[study]") {
+  Report report;
+  report.spends(kA, WaitReason::issuing, 100);
+  const auto words = [&](double nvlink, double pcie) {
+    GpuReport gpu;
+    gpu.nvlink_egress_utilisation = nvlink;
+    gpu.nic.pcie_utilisation = pcie;
+    return find_blame("k", {&report.launch}, kRoles, {gpu}).words;
+  };
+  CHECK(words(0.78, 0.46) ==
+        "k is bound by NVLink; NVLink is busy 78 %, the NIC at 46 % of its two-way rate; most of the path is "
+        "A (100 %)");
+  CHECK(words(0.7, 0.9).starts_with("k is bound by the NIC; "));
+  CHECK(words(0.5, 0.4) ==
+        "k is bound by A (100 % of its time); NVLink is busy 50 %, the NIC at 40 % of its two-way rate");
+}
+
 TEST_CASE("blame: nothing ran", "[study]") { CHECK(Report().shares().empty()); }
