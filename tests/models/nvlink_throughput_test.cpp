@@ -98,7 +98,9 @@ TEST_CASE("fabric: random all-to-all loses to the ring by head-of-line blocking"
   const double rate = steady_rate(m, AccessKind::store, draw, run_bytes);
   WARN(name << ", runs of " << run_bytes << " B to one GPU: " << rate << " GB/s, ring " << ring);
   CHECK(rate < 0.97 * ring);
-  CHECK(rate > 0.5 * ring);  // an input-queued switch without any output buffer keeps 0.59
+  CHECK(rate > 0.59 * ring);  // an input-queued switch without any output buffer
+  // NCCL's all-to-all of 256 MiB sends 304.5 GB/s per GPU over the links of an H100 or H200 (S_AIC_NCCL_H200_2292).
+  if (name == "h100-node") CHECK(rate == Approx(304.5).epsilon(0.05));
 }
 
 TEST_CASE("fabric: credits limit a link to the input buffer per round trip of a hop", "[timing][analytic]") {
