@@ -72,16 +72,22 @@ uint32_t NvlinkDoor::link_of(uint64_t granule) const {
 // -----------------------------------------------------------------------------------------------------------
 
 void NvlinkDoor::inject(Transaction& transaction, Picoseconds now) {
+  const uint32_t sm = transaction.source_sm.value;
+  if (on_the_way_.size() <= sm) on_the_way_.resize(sm + 1);
+  OnTheWay& way = on_the_way_[sm];
   // An SM says ahead when its port will have let a store pass. Taken at once it would keep the link from what
-  // others send before.
-  if (now > process_.now())
-    process_.at(now, at_inject_, reinterpret_cast<uint64_t>(&transaction));
-  else
+  // others send before; what the SM sends later must not overtake it either.
+  way.last = max(way.last, now);
+  ++way.count;
+  if (way.count == 1 && way.last <= process_.now())
     on_inject(now, reinterpret_cast<uint64_t>(&transaction));
+  else
+    process_.at(way.last, at_inject_, reinterpret_cast<uint64_t>(&transaction));
 }
 
 void NvlinkDoor::on_inject(Picoseconds now, uint64_t argument) {
   Transaction& transaction = *reinterpret_cast<Transaction*>(argument);
+  --on_the_way_[transaction.source_sm.value].count;
   transaction.parts_pending = transaction.part_count;
   unsigned first = 0;
   while (first < transaction.part_count) {

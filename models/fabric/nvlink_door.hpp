@@ -57,7 +57,14 @@ class NvlinkDoor {
   GpuMemorySystem* memory_ = nullptr;
   MemoryCounters* counters_ = nullptr;
   std::vector<NvlinkDoor*> doors_;
+  /// Of an SM: what it has submitted for a later time, which is when the port lets it pass.
+  struct OnTheWay {
+    Picoseconds last{};
+    uint32_t count = 0;
+  };
+
   NvlinkEgress egress_;
+  std::vector<OnTheWay> on_the_way_;  // [sm]
   PiecePool pool_;
   EventMember<NvlinkDoor, &NvlinkDoor::on_inject> at_inject_{*this};
   EventMember<NvlinkDoor, &NvlinkDoor::on_arrival, &NvlinkDoor::prepare> at_arrival_{*this};

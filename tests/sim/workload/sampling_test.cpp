@@ -72,7 +72,8 @@ TEST_CASE("sampling: agrees with the exact run of the same call", "[sim]") {
   CHECK_FALSE(exact->sampled);
   CHECK(sampled->sampled->steady);
   CHECK(sampled->sampled->error_pct < 8);
-  CHECK(std::abs(sampled->time_us / exact->time_us - 1) * 100 <= sampled->sampled->error_pct);
+  // Two standard errors are stated; a single pair may differ by three.
+  CHECK(std::abs(sampled->time_us / exact->time_us - 1) * 100 <= 1.5 * sampled->sampled->error_pct);
   CHECK(sampled->logical_gb_per_s * sampled->time_us == Approx(exact->logical_gb_per_s * exact->time_us));
   CHECK(sampled->bound_us == Approx(exact->bound_us));
   CHECK(sampled->sampled->executed_share == Approx(sampled_share(scenario)).epsilon(0.01));
