@@ -13,7 +13,8 @@ struct PacketSize {
   uint32_t wire_bytes = 0, packets = 0, first_packet_bytes = 0;
 };
 
-/// Packets that carry the sectors of the parts: whole sectors travel, never across a line.
+/// Packets that carry the sectors of the parts: whole sectors travel, never across a line. A sector that is
+/// written in part takes a flit that says which bytes.
 PacketSize data_packets(const NvlinkPiece& piece, const NvlinkParameters& nvlink) {
   PacketSize size;
   for (unsigned i = 0; i < piece.count; ++i) {
@@ -23,6 +24,7 @@ PacketSize data_packets(const NvlinkPiece& piece, const NvlinkParameters& nvlink
     if (i == 0) size.first_packet_bytes = std::min(data, nvlink.packet_payload_bytes) + nvlink.header_bytes;
     size.packets += packets;
     size.wire_bytes += data + packets * nvlink.header_bytes;
+    if (part.bytes < data) size.wire_bytes += nvlink.byte_enable_bytes;
   }
   return size;
 }

@@ -135,6 +135,7 @@ struct NvlinkParameters {
   uint32_t switch_input_buffer_bytes = 16384;  ///< per input port: the credit window of the link
   uint32_t switch_output_buffer_bytes = 2048;  ///< per output port
   uint32_t egress_buffer_bytes = 4096;         ///< per link, at the way out of the GPU
+  uint32_t byte_enable_bytes = 16;             ///< more on the wire where a sector is written in part
   /// Switch that link l of every GPU is cabled to, from the topology file; empty: spread evenly.
   std::vector<uint32_t> link_switch;
 };

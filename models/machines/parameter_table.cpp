@@ -202,6 +202,7 @@ void add_links(std::vector<Parameter>& table) {
   add(row<kLink, &N::switch_input_buffer_bytes>("nvlink.switch_input_buffer_bytes", bytes, {512, kMany}));
   add(row<kLink, &N::switch_output_buffer_bytes>("nvlink.switch_output_buffer_bytes", bytes, {128, kMany}));
   add(row<kLink, &N::egress_buffer_bytes>("nvlink.egress_buffer_bytes", bytes, {128, kMany}));
+  add(row<kLink, &N::byte_enable_bytes>("nvlink.byte_enable_bytes", bytes, {0, 4096}));
   add(row<kHost, &H::launch_latency_us>("host.launch_latency_us", time, {0, 1e6}, kMicrosecond));
   add(row<kHost, &H::launch_interval_us>("host.launch_interval_us", time, {0, 1e6}, kMicrosecond));
   add(row<kHost, &H::kernel_gap_us>("host.kernel_gap_us", time, {0, 1e6}, kMicrosecond));
