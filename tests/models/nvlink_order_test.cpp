@@ -157,19 +157,21 @@ TEST_CASE("fabric: a run is the same whatever order the processes run in", "[con
   }
 }
 
-TEST_CASE("fabric: a small store still costs a sector and a header", "[analytic]") {
+TEST_CASE("fabric: a small store costs a sector, a header and the flit that says which bytes", "[analytic]") {
   const Machine m = machine();
+  const uint16_t bytes = GENERATE(as<uint16_t>{}, 4, 31, 32);
   Node node(m, 2);
   Transaction transaction;
   Recorder recorder;
   fill(transaction, AccessKind::store, 0, 1, device_base(1), 1);
-  transaction.parts[0].bytes = 4;
+  transaction.parts[0].bytes = bytes;
   transaction.parts[0].sector_mask = 1;
   transaction.client = &recorder;
   node.memory(0).submit(transaction, {});
   node.run();
-  CHECK(node.memory(0).counters().nvlink_sent_payload_bytes == 4);
-  CHECK(node.memory(0).counters().nvlink_sent_wire_bytes == 32 + m.nvlink.header_bytes);
+  const uint32_t byte_enables = bytes < 32 ? 16 : 0;
+  CHECK(node.memory(0).counters().nvlink_sent_payload_bytes == bytes);
+  CHECK(node.memory(0).counters().nvlink_sent_wire_bytes == 32 + m.nvlink.header_bytes + byte_enables);
   CHECK(node.memory(1).counters().nvlink_sent_wire_bytes == m.nvlink.ack_bytes);
 }
 
