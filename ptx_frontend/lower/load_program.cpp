@@ -1,8 +1,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include "ptx_frontend/check/hint_rewrite.hpp"
+#include "ptx_frontend/container/ptx_file.hpp"
 #include "ptx_frontend/frontend.hpp"
 
 namespace ptxwire::ptx {
@@ -31,12 +34,16 @@ Error first_error(const Diagnostics& diagnostics, const Module& module) {
 
 Expected<Program> load_program(const std::vector<std::string>& paths, const std::vector<HintRule>& hints) {
   std::vector<Module> modules;
-  modules.reserve(paths.size());
   size_t changed = 0;
+  std::vector<PtxText> texts;
   for (const std::string& path : paths) {
-    const Expected<std::shared_ptr<const std::string>> read = read_text_file(path);
+    Expected<std::vector<PtxText>> read = read_ptx(path);
     if (!read) return read.error();
-    std::shared_ptr<const std::string> text = *read;
+    std::move(read->begin(), read->end(), std::back_inserter(texts));
+  }
+  modules.reserve(texts.size());
+  for (const auto& [path, original] : texts) {
+    std::shared_ptr<const std::string> text = original;
     if (!hints.empty()) {
       RewrittenText rewritten = rewrite_hints(*text, path, hints);
       changed += rewritten.changed;

@@ -16,7 +16,8 @@ ISA = SUPPORT + ["ptx_frontend/isa"]
 SYNTAX = ISA + ["ptx_frontend/syntax", "ptx_frontend"]
 CHECK = SYNTAX + ["ptx_frontend/check"]
 LINK = CHECK + ["ptx_frontend/link"]
-LOWER = LINK + ["ptx_frontend/lower"]
+CONTAINER = SYNTAX + ["ptx_frontend/container"]
+LOWER = LINK + ["ptx_frontend/container", "ptx_frontend/lower"]
 BASE = SUPPORT + ["models/base"]
 MACHINES = BASE + ["models/machines"]
 MODELS = MACHINES + ["models/gpu", "models/fabric", "models/host"]
@@ -30,6 +31,7 @@ ALLOWED = {
     "ptx_frontend/syntax": SYNTAX,
     "ptx_frontend/check": CHECK,
     "ptx_frontend/link": LINK,
+    "ptx_frontend/container": CONTAINER,
     "ptx_frontend/lower": LOWER,
     "models/base": BASE,
     # A machine is checked against its topology file.
