@@ -79,6 +79,7 @@ class FunctionLowering {
   void lower_load(const Instruction& instruction);
   void lower_store(const Instruction& instruction);
   void lower_atomic(const Instruction& instruction);
+  void lower_async_access(const Instruction& instruction);
   void lower_bar(const Instruction& instruction);
   void lower_mbarrier(const Instruction& instruction);
   void lower_copy(const Instruction& instruction);

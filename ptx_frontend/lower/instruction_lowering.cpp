@@ -320,6 +320,33 @@ void FunctionLowering::lower_copy(const Instruction& instruction) {
   emit(std::move(pending));
 }
 
+/// st.async and red.async are a store or a reduction in the shared memory of the cluster, and the bytes of it
+/// told to a barrier that lies beside them.
+void FunctionLowering::lower_async_access(const Instruction& instruction) {
+  const auto& operands = instruction.operands;
+  const Modifiers& m = instruction.modifiers;
+  PendingOp access = start(instruction);
+  access.op.opcode = instruction.opcode == Opcode::st_async ? Opcode::st : Opcode::red;
+  access.op.modifiers.space = Space::shared;
+  access.op.modifiers.sub_space = SubSpace::cluster;
+  access.op.modifiers.completion = Completion::none;
+  set_address(access, 0, operands[0]);
+  const std::vector<Value> data = elements(operands[1], m.type, false);
+  if (data.size() + 1 >= access.op.src.size()) return lower_not_executable(instruction);
+  for (size_t k = 0; k < data.size(); ++k) access.set_src(k + 1, data[k]);
+  emit(std::move(access));
+  PendingOp told = start(instruction);
+  told.op.opcode = Opcode::mbarrier_complete_tx;
+  told.op.modifiers = Modifiers{};
+  told.op.modifiers.type = Type::b64;
+  told.op.modifiers.space = Space::shared;
+  told.op.modifiers.sub_space = SubSpace::cluster;
+  told.op.modifiers.completion = Completion::mbarrier;
+  set_address(told, 0, operands[2]);
+  told.set_src(1, constant(uint64_t{m.vector} * type_bytes(m.type)));
+  emit(std::move(told));
+}
+
 void FunctionLowering::lower_branch(const Instruction& instruction) {
   PendingOp pending = start(instruction);
   pending.op.target =
@@ -360,6 +387,9 @@ void FunctionLowering::lower(const Instruction& instruction) {
     case Opcode::atom:
     case Opcode::red:
       return lower_atomic(instruction);
+    case Opcode::st_async:
+    case Opcode::red_async:
+      return lower_async_access(instruction);
     case Opcode::bar:
       return lower_bar(instruction);
     case Opcode::mbarrier_arrive:

@@ -276,7 +276,11 @@ bool Sm::mbarrier(Fragment& fragment, const Op& op, uint32_t mask, int64_t cycle
         mbarrier_update(*place.cta, place.offset, 0, static_cast<int32_t>(operand), false, cycle);
         break;
       case Opcode::mbarrier_complete_tx:
-        mbarrier_update(*place.cta, place.offset, 0, -static_cast<int32_t>(operand), false, cycle);
+        // The bytes of st.async and red.async are told where they land.
+        mbarrier_update(*place.cta, place.offset, 0, -static_cast<int32_t>(operand), false,
+                        op.modifiers.completion == ptx::Completion::mbarrier && place.cta != &cta
+                            ? cycle + parameters_.dsm_latency_clk
+                            : cycle);
         break;
       default: {
         const bool drop = op.opcode == Opcode::mbarrier_arrive_drop;
