@@ -1,6 +1,5 @@
 // Addresses, and operands with rules of their own: barriers, multiples, matrix fragments.
-#include <charconv>
-
+#include "ptx_frontend/check/fragment.hpp"
 #include "ptx_frontend/check/operand_check.hpp"
 #include "ptx_frontend/check/operand_message.hpp"
 
@@ -109,28 +108,20 @@ Result OperandChecker::check_braces(const Operand& operand, std::string_view wha
   return mismatch(operand, "expected " + std::string(what) + " in braces, { ... }");
 }
 
-namespace {
-
-/// The number behind `mark` in a spelling: 128 of m64n128k16; 0 if there is none.
-unsigned number_behind(std::string_view spelling, std::string_view mark) {
-  const size_t at = spelling.find(mark);
-  unsigned number = 0;
-  if (at != std::string_view::npos)
-    std::from_chars(spelling.data() + at + mark.size(), spelling.data() + spelling.size(), number);
-  return number;
+/// One coordinate per dimension of the tensor: three of cp.async.bulk.tensor.3d.
+Result OperandChecker::check_coordinates(const Operand& operand, std::string_view spelling) const {
+  if (Result error = check_braces(operand, "tensor coordinates")) return error;
+  const size_t at = spelling.find("d.", spelling.find(".tensor.") + 1);
+  if (at == std::string_view::npos || at == 0) return {};
+  size_t wanted = static_cast<size_t>(spelling[at - 1] - '0');
+  // A gathered or scattered box has one coordinate of columns and four of rows.
+  if (spelling.find("gather4") != std::string_view::npos ||
+      spelling.find("scatter4") != std::string_view::npos)
+    wanted = 5;
+  if (wanted < 1 || wanted > 5 || operand.elements.size() == wanted) return {};
+  return mismatch(operand, "expected " + std::to_string(wanted) + " tensor coordinates, found " +
+                               std::to_string(operand.elements.size()));
 }
-
-/// How many registers of a thread hold the fragment, where the spelling says so (PTX ISA 9.7.14.5.15 and
-/// 9.7.15.5); 0: not known here.
-unsigned fragment_registers(std::string_view spelling, const OperandSpec& spec, Type type) {
-  if (spelling.starts_with("ldmatrix") || spelling.starts_with("stmatrix"))
-    return number_behind(spelling, ".x");
-  if (!spelling.starts_with("wgmma")) return 0;
-  if (!spec.destination) return 4;  // A from registers
-  return number_behind(spelling, "m64n") / (type == Type::f16 ? 4 : 2);
-}
-
-}  // namespace
 
 Result OperandChecker::check_descriptor(const Operand& operand) const {
   if (operand.kind == OperandKind::vector) return mismatch(operand, "expected a matrix descriptor");
@@ -143,28 +134,51 @@ Result OperandChecker::check_descriptor(const Operand& operand) const {
                                ", a matrix descriptor needs a 64-bit register");
 }
 
-Result OperandChecker::check_fragment(const OperandSpec& spec, const Modifiers& m, const Operand& operand,
-                                      std::string_view spelling) const {
+Result OperandChecker::check_fragment(const OperandSpec& spec, const Candidate& candidate,
+                                      const Operand& operand, std::string_view spelling) const {
   const Symbol* symbol = symbol_of(operand);
   const bool vector_register = symbol != nullptr && symbol->kind == SymbolKind::reg && symbol->vector > 1;
   if (operand.kind != OperandKind::vector && !vector_register)
     return mismatch(operand, "expected a matrix fragment, { ... }");
-  const size_t count = vector_register ? symbol->vector : operand.elements.size();
-  const unsigned wanted = fragment_registers(spelling, spec, m.type);
-  if (spelling.starts_with("wgmma")) {
-    const unsigned n = number_behind(spelling, "m64n");
-    if (n == 0 || n > 256 || n % 8 != 0)
-      return mismatch(operand, "n is " + std::to_string(n) + ", expected a multiple of 8 up to 256");
+  unsigned place = 0;  // among the matrices: D, A, B, C
+  for (const OperandSpec* other : candidate.operands) {
+    if (other == &spec) break;
+    place += other->kind == OperandClass::matrix ? 1 : 0;
   }
-  if (wanted != 0 && count != wanted)
-    return mismatch(operand, "a fragment of this instruction has " + std::to_string(wanted) +
+  const Fragment wanted = fragment(spelling, place);
+  if (spelling.starts_with("wgmma") && (wanted.n == 0 || wanted.n > 256 || wanted.n % 8 != 0))
+    return mismatch(operand, "n is " + std::to_string(wanted.n) + ", expected a multiple of 8 up to 256");
+  const size_t count = vector_register ? symbol->vector : operand.elements.size();
+  if (wanted.registers != 0 && count != wanted.registers)
+    return mismatch(operand, "a fragment of this instruction has " + std::to_string(wanted.registers) +
                                  " registers, found " + std::to_string(count));
   for (const Operand& part : operand.elements) {
+    const bool constant = part.kind == OperandKind::integer || part.kind == OperandKind::float32 ||
+                          part.kind == OperandKind::float64;
+    if (constant && !spec.destination) continue;
     const Type type = register_type(part);
-    if (type == Type::none || type == Type::pred || (wanted != 0 && type_bytes(type) != 4))
-      return mismatch(part, "expected a 32-bit register as part of a matrix fragment");
+    if (type == Type::none || type == Type::pred ||
+        (wanted.registers != 0 && type_bytes(type) != wanted.bytes))
+      return mismatch(part, "expected a " + std::to_string(8 * wanted.bytes) +
+                                "-bit register as part of a matrix fragment");
   }
   return {};
+}
+
+Result OperandChecker::check_tensor_memory(const Operand& operand) const {
+  if (operand.kind != OperandKind::address || operand.elements.size() != 1)
+    return mismatch(operand, "expected an address in tensor memory in brackets, such as [%r1]");
+  const Operand& base = operand.elements[0];
+  if (base.kind == OperandKind::integer) return {};
+  return check_value(OperandSpec{}, Type::b32, base);
+}
+
+Result OperandChecker::check_values(const Operand& operand) const {
+  if (operand.kind == OperandKind::vector || operand.kind == OperandKind::identifier ||
+      operand.kind == OperandKind::integer || operand.kind == OperandKind::float32 ||
+      operand.kind == OperandKind::float64)
+    return {};
+  return mismatch(operand, "expected a register or a vector of registers");
 }
 
 }  // namespace ptxwire::ptx

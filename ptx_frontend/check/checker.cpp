@@ -69,7 +69,7 @@ bool Checker::resolve_name(const FunctionNames& names, uint32_t scope, Operand& 
     note_shared_use(operand);
     return true;
   }
-  if (!undefined_.insert(operand.name).second) return false;
+  if (incomplete_ || !undefined_.insert(operand.name).second) return false;
   std::string hint = names.range_hint(operand.name);
   if (hint.empty() && hints_left_ != 0) {
     --hints_left_;
@@ -100,11 +100,17 @@ bool Checker::resolve_operand(const FunctionNames& names, const Instruction& ins
 }
 
 /// The elements that an index counts are of the variable's basic type; of a vector too (ISA 6.4.2).
-void Checker::scale_index(const Function& function, Operand& operand) const {
+void Checker::scale_index(const Function& function, Operand& operand) {
   if (!operand.indexed) return;
   operand.indexed = false;
   const Symbol* symbol = OperandChecker(module_, function).symbol_of(operand.elements[0]);
-  if (symbol != nullptr) operand.offset *= std::max(1U, type_bytes(symbol->type));
+  if (symbol == nullptr) return;
+  if (!symbol->is_array) {
+    error("operand-mismatch", operand.range,
+          "'" + std::string(operand.name) + "' is no array, an index needs one",
+          "an address in a register is written [%rd1+8]");
+  }
+  operand.offset *= std::max(1U, type_bytes(symbol->type));
 }
 
 namespace {
@@ -118,6 +124,29 @@ void index_to_address(const Candidate& candidate, size_t place, Operand& operand
 }
 
 }  // namespace
+
+namespace {
+
+/// The named operand at `range`, or null.
+const Operand* find_operand(const std::vector<Operand>& operands, SourceRange range) {
+  for (const Operand& operand : operands) {
+    if (operand.symbol != kNoSymbol && operand.range.begin == range.begin) return &operand;
+    if (const Operand* inner = find_operand(operand.elements, range); inner != nullptr) return inner;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+/// A note at the declaration of what is named at `range`.
+std::vector<Note> Checker::declared_at(const Function& function, const Instruction& instruction,
+                                       SourceRange range) const {
+  const Operand* operand = find_operand(instruction.operands, range);
+  if (operand == nullptr) return {};
+  const Symbol* symbol = OperandChecker(module_, function).symbol_of(*operand);
+  if (symbol == nullptr || symbol->range.end == 0) return {};
+  return {{symbol->range, "'" + std::string(operand->name) + "' is declared here"}};
+}
 
 // ---------------------------------------------------------------- instructions
 
@@ -181,7 +210,8 @@ void Checker::check_instruction(const Function& function, const FunctionNames& n
     }
     if (!best || problem->operand > best->operand) best = std::move(problem);
   }
-  error(best->id, best->range, best->message, best->hint);
+  diagnostics_.add({Severity::error, best->id, best->range, best->message, best->hint,
+                    declared_at(function, instruction, best->range)});
 }
 
 void Checker::check_shared_size(const Function& function) {
@@ -206,11 +236,19 @@ void Checker::check_shared_size(const Function& function) {
         "size at launch");
 }
 
+bool Checker::has_error_inside(const Function& function) const {
+  const SourceRange body = function.scopes.empty() ? SourceRange{} : function.scopes[0].range;
+  const uint32_t end = body.end != 0 ? body.end : UINT32_MAX;
+  return std::any_of(syntax_errors_.begin(), syntax_errors_.end(),
+                     [&](uint32_t place) { return place >= body.begin && place < end; });
+}
+
 void Checker::check_function(Function& function, const ModuleNames& names) {
   check_function_header(function);
   if (!function.is_definition) return;
   undefined_.clear();
   shared_used_.clear();
+  incomplete_ = holes_outside_ || has_error_inside(function);
   const FunctionNames function_names(function, names, diagnostics_);
   check_targets(function, function_names);
   for (Instruction& instruction : function.body) check_instruction(function, function_names, instruction);
@@ -218,6 +256,21 @@ void Checker::check_function(Function& function, const ModuleNames& names) {
 }
 
 void Checker::check_module() {
+  // Without a version and a target there is no rule to check by.
+  if (module_.version_major == 0 || module_.target.empty()) return;
+  for (const Diagnostic& diagnostic : diagnostics_.list()) {
+    if (diagnostic.severity == Severity::error) syntax_errors_.push_back(diagnostic.range.begin);
+  }
+  size_t inside = 0;
+  for (const Function& function : module_.functions) {
+    if (!function.is_definition) continue;
+    const SourceRange body = function.scopes[0].range;
+    inside +=
+        static_cast<size_t>(std::count_if(syntax_errors_.begin(), syntax_errors_.end(), [&](uint32_t place) {
+          return place >= body.begin && (body.end == 0 || place < body.end);
+        }));
+  }
+  incomplete_ = holes_outside_ = inside != syntax_errors_.size();
   check_target();
   const ModuleNames names(module_, diagnostics_);
   check_variables();

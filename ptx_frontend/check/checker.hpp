@@ -3,6 +3,7 @@
 
 #include <string_view>
 #include <unordered_set>
+#include <vector>
 
 #include "ptx_frontend/check/names.hpp"
 #include "ptx_frontend/check/operand_check.hpp"
@@ -32,7 +33,7 @@ class Checker {
   // ---- instructions (checker.cpp)
   void check_function(Function& function, const ModuleNames& names);
   void check_instruction(const Function& function, const FunctionNames& names, Instruction& instruction);
-  void scale_index(const Function& function, Operand& operand) const;
+  void scale_index(const Function& function, Operand& operand);
   bool resolve_operand(const FunctionNames& names, const Instruction& instruction, Operand& operand);
   bool resolve_name(const FunctionNames& names, uint32_t scope, Operand& operand);
   void note_shared_use(const Operand& operand);
@@ -44,15 +45,23 @@ class Checker {
   bool resolve_label(const Function& function, const FunctionNames& names, uint32_t scope, Operand& operand);
   void check_targets(const Function& function, const FunctionNames& names);
   void check_call(const Function& function, const FunctionNames& names, Instruction& instruction);
+  [[nodiscard]] std::vector<Note> callee_declaration(const Function& function, const Operand& callee) const;
   void check_call_arguments(const Function& function, const Operand* list,
                             const std::vector<Symbol>& declared, const Operand& callee,
                             std::string_view what);
 
+  [[nodiscard]] bool has_error_inside(const Function& function) const;
+  [[nodiscard]] std::vector<Note> declared_at(const Function& function, const Instruction& instruction,
+                                              SourceRange range) const;
   void error(std::string_view id, SourceRange range, std::string message, std::string hint = {});
 
   Module& module_;
   Diagnostics& diagnostics_;
   SpellingResolver spellings_;
+  // Where there are syntax errors, names may be missing: what is not found there is not reported.
+  std::vector<uint32_t> syntax_errors_;             ///< places
+  bool holes_outside_ = false;                      ///< at module level
+  bool incomplete_ = false;                         ///< in what is being checked
   std::unordered_set<std::string_view> undefined_;  ///< names reported in this function
   uint32_t hints_left_ = 100;                 ///< spellings still looked for: each is compared with all names
   std::unordered_set<uint32_t> shared_used_;  ///< module .shared variables this function names

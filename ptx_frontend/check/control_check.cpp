@@ -16,6 +16,7 @@ bool Checker::resolve_label(const Function& function, const FunctionNames& names
               "' is declared after its use, a table or prototype must come before");
     return false;
   }
+  if (incomplete_) return false;
   const std::string name = "'" + std::string(operand.name) + "'";
   if (names.label_elsewhere(operand.name)) {
     error("branch-into-block", operand.range,
@@ -70,7 +71,7 @@ void Checker::check_targets(const Function& function, const FunctionNames& names
       target.range = {begin, begin + static_cast<uint32_t>(name.size())};
       if (table.kind == SymbolKind::branch_targets) {
         resolve_label(function, names, table.scope, target);
-      } else if (!names.find(name, table.scope, begin).found()) {
+      } else if (!incomplete_ && !names.find(name, table.scope, begin).found()) {
         error("undefined-name", target.range, "function '" + std::string(name) + "' is not declared",
               did_you_mean(name, names.list()));
       }
@@ -78,14 +79,26 @@ void Checker::check_targets(const Function& function, const FunctionNames& names
   }
 }
 
+std::vector<Note> Checker::callee_declaration(const Function& function, const Operand& callee) const {
+  const Symbol* symbol = OperandChecker(module_, function).symbol_of(callee);
+  if (symbol == nullptr) return {};
+  return {{symbol->range, "'" + std::string(callee.name) + "' is declared here"}};
+}
+
 void Checker::check_call_arguments(const Function& function, const Operand* list,
                                    const std::vector<Symbol>& declared, const Operand& callee,
                                    std::string_view what) {
   const size_t count = list == nullptr ? 0 : list->elements.size();
   if (count != declared.size()) {
-    return error("call-arguments", list == nullptr ? callee.range : list->range,
-                 "'" + std::string(callee.name) + "' is declared with " + std::to_string(declared.size()) +
-                     " " + std::string(what) + ", found " + std::to_string(count));
+    return diagnostics_.add({Severity::error,
+                             "call-arguments",
+                             list == nullptr ? callee.range : list->range,
+                             "'" + std::string(callee.name) + "' is declared with " +
+                                 std::to_string(declared.size()) + " " +
+                                 std::string(what.substr(0, what.size() - (declared.size() == 1 ? 1 : 0))) +
+                                 ", found " + std::to_string(count),
+                             {},
+                             callee_declaration(function, callee)});
   }
   const OperandChecker checker(module_, function);
   for (size_t i = 0; i < count; ++i) {
@@ -98,11 +111,15 @@ void Checker::check_call_arguments(const Function& function, const Operand* list
     const bool scalars =
         !symbol->is_array && !formal.is_array && register_fits(symbol->type, formal.type, false);
     if (!arrays && !scalars) {
-      error("call-arguments", argument.range,
-            "'" + std::string(argument.name) + "' (" + type_name(symbol->type) + ", " +
-                std::to_string(symbol->bytes()) + " bytes) does not match what '" + std::string(callee.name) +
-                "' declares here: " + type_name(formal.type) + ", " + std::to_string(formal.bytes()) +
-                " bytes");
+      diagnostics_.add({Severity::error,
+                        "call-arguments",
+                        argument.range,
+                        "'" + std::string(argument.name) + "' (" + type_name(symbol->type) + ", " +
+                            std::to_string(symbol->bytes()) + " bytes) does not match what '" +
+                            std::string(callee.name) + "' declares here: " + type_name(formal.type) + ", " +
+                            std::to_string(formal.bytes()) + " bytes",
+                        {},
+                        {{formal.range, "the parameter is declared here"}}});
     }
   }
 }

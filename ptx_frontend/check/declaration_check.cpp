@@ -68,6 +68,7 @@ void Checker::resolve_initialisers(const ModuleNames& names) {
       const SourceRange range{begin, begin + static_cast<uint32_t>(item.name.size())};
       const NameMatch match = names.find(item.name, range.begin);
       if (!match.found()) {
+        if (incomplete_) continue;
         error("undefined-name", range, "name '" + std::string(item.name) + "' is not declared",
               did_you_mean(item.name, names.list()));
         continue;
@@ -109,6 +110,10 @@ void Checker::check_launch_bounds(const Function& function) {
   const bool bounds = d.maxntid[0] != 0 || d.reqntid[0] != 0 || d.reqnctapercluster[0] != 0;
   if (!function.is_entry && bounds) conflict(" is a function, launch bounds are for kernels (.entry)");
   if (function.is_entry && d.no_return) conflict(" is a kernel, .noreturn is for functions");
+  if ((d.explicit_cluster || d.blocks_are_clusters || d.maxclusterrank != 0 || d.reqnctapercluster[0] != 0) &&
+      module_.target_sm != 0 && module_.target_sm < 90)
+    error("unsupported-by-target", function.name_range,
+          name + " has cluster directives, which need sm_90 or newer");
   if (d.maxntid[0] != 0 && d.reqntid[0] != 0)
     conflict(" has both .maxntid and .reqntid, expected one of them");
   if (d.maxclusterrank != 0 && d.reqnctapercluster[0] != 0)
@@ -143,7 +148,7 @@ void Checker::check_parameters(const Function& function) {
 /// An alias gives a declared function the body of another one that is defined.
 void Checker::check_aliases() {
   for (const Symbol& alias : module_.symbols) {
-    if (alias.kind != SymbolKind::alias) continue;
+    if (alias.kind != SymbolKind::alias || incomplete_) continue;
     const auto is_function = [&](std::string_view name, bool defined) {
       return std::any_of(module_.functions.begin(), module_.functions.end(), [&](const Function& function) {
         return function.name == name && !function.is_entry && function.is_definition == defined;

@@ -5,6 +5,7 @@
 
 #include "ptx_frontend/check/operand_message.hpp"
 #include "ptx_frontend/isa/special_register.hpp"
+#include "ptx_frontend/syntax/selector.hpp"
 
 namespace ptxwire::ptx {
 namespace {
@@ -58,6 +59,12 @@ const Symbol* OperandChecker::symbol_of(const Operand& operand) const {
   return &function_.symbols[operand.symbol];
 }
 
+std::string_view OperandChecker::selector_of(const Operand& operand) const {
+  const std::string_view text =
+      std::string_view(*module_.text).substr(operand.range.begin, operand.range.end - operand.range.begin);
+  return text.substr(text.rfind('.') + 1);
+}
+
 Type OperandChecker::register_type(const Operand& operand) const {
   if (operand.kind == OperandKind::special) return special_register_info(operand.special).type;
   const Symbol* symbol = symbol_of(operand);
@@ -68,6 +75,7 @@ Type OperandChecker::register_type(const Operand& operand) const {
 
 Result OperandChecker::check_constant(const OperandSpec& spec, Type type, const Operand& operand) const {
   if (spec.destination) return mismatch(operand, "a destination must be a register, found a constant");
+  if (spec.register_only) return mismatch(operand, "expected a register, found a constant");
   const bool integer = operand.kind == OperandKind::integer;
   const bool single = operand.kind == OperandKind::float32;
   if (is_packed(type) || type == Type::f16 || type == Type::bf16 || type == Type::tf32) {
@@ -108,9 +116,9 @@ Result OperandChecker::check_constant(const OperandSpec& spec, Type type, const 
 
 Result OperandChecker::check_special(const OperandSpec& spec, Type type, const Operand& operand) const {
   const SpecialRegisterInfo& info = special_register_info(operand.special);
-  if (spec.destination)
+  if (spec.destination && !spec.in_vector)
     return mismatch(operand, "special registers are read-only, expected a register as destination");
-  if (!spec.special) {
+  if (!spec.special && !spec.in_vector) {
     return mismatch(operand, "a special register cannot be used here, only mov and cvt read it",
                     "move it into a register first");
   }
@@ -167,6 +175,9 @@ Result OperandChecker::check_identifier(const OperandSpec& spec, Type type, cons
     return mismatch(operand, quoted(operand.name) + " is a vector register, expected one component such as " +
                                  std::string(operand.name) + ".x");
   }
+  if (operand.component == kSelector)
+    return mismatch(operand, "'." + std::string(selector_of(operand)) +
+                                 "' selects bytes of a video operand, this instruction has none");
   if (operand.component > (symbol->vector == 1 ? 0 : symbol->vector))
     return mismatch(operand, quoted(operand.name) + " has no component " + std::to_string(operand.component));
   if (register_fits(symbol->type, type, spec.wider)) return {};
@@ -228,6 +239,13 @@ Result OperandChecker::check_value(const OperandSpec& spec, Type type, const Ope
 
 Result OperandChecker::check_vector(const OperandSpec& spec, Type type, unsigned count,
                                     const Operand& operand) const {
+  if (count > 1 && spec.second_predicate) {
+    OperandSpec first = spec;
+    first.second_predicate = false;
+    if (operand.kind != OperandKind::pair) return check_vector(first, type, count, operand);
+    if (Result error = check_vector(first, type, count, operand.elements[0])) return error;
+    return check_value(first, Type::pred, operand.elements[1]);
+  }
   if (count <= 1) return check_value(spec, type, operand);
   if (operand.kind == OperandKind::sink && spec.may_sink) return {};
   if (const Symbol* symbol = symbol_of(operand); symbol != nullptr && symbol->kind == SymbolKind::reg &&
@@ -245,6 +263,7 @@ Result OperandChecker::check_vector(const OperandSpec& spec, Type type, unsigned
   }
   OperandSpec element = spec;
   element.may_sink = spec.destination;
+  element.in_vector = true;  // there ptxas takes special registers
   for (const Operand& part : operand.elements) {
     if (Result error = check_value(element, type, part)) return error;
   }
@@ -297,6 +316,10 @@ Result OperandChecker::check_operand(const OperandSpec& spec, const Candidate& c
       return check_value(OperandSpec{}, Type::u64, operand);
     case OperandClass::cta_mask:
       return check_value(OperandSpec{}, Type::u16, operand);
+    case OperandClass::sign:
+      if (operand.kind == OperandKind::integer && operand.value + 1 != 2 && operand.value + 1 != 0)
+        return mismatch(operand, "expected -1 or 1");
+      return check_value(spec, Type::s32, operand);
     case OperandClass::source_size:
       if (register_type(operand) == Type::pred) return {};
       return check_value(OperandSpec{}, Type::u32, operand);
@@ -322,7 +345,7 @@ Result OperandChecker::check_operand(const OperandSpec& spec, const Candidate& c
                             "a thread count of a barrier is a multiple of the warp size 32");
     case OperandClass::tensor:
       if (operand.kind == OperandKind::address && operand.elements.size() == 2)
-        return check_braces(operand.elements[1], "tensor coordinates");
+        return check_coordinates(operand.elements[1], spelling);
       return mismatch(operand, "expected a tensor map with coordinates, [map, {c0, ...}]");
     case OperandClass::vector:
       return check_braces(operand, "a vector");
@@ -330,8 +353,26 @@ Result OperandChecker::check_operand(const OperandSpec& spec, const Candidate& c
       if (operand.kind == OperandKind::sink) return {};
       return mismatch(operand, "expected '_' as destination, this form gives no result");
     case OperandClass::matrix:
-      return check_fragment(spec, m, operand, spelling);
+      return check_fragment(spec, candidate, operand, spelling);
     case OperandClass::descriptor:
+      return check_descriptor(operand);
+    case OperandClass::texture:
+    case OperandClass::surface:
+      return check_texture(m, operand, spelling, spec.kind == OperandClass::surface);
+    case OperandClass::gradient:
+      return check_gradient(operand, spelling);
+    case OperandClass::handle:
+      return check_handle(operand, {});
+    case OperandClass::part:
+    case OperandClass::lanes:
+    case OperandClass::mask:
+      return check_video(spec, operand);
+    case OperandClass::values:
+      return check_values(operand);
+    case OperandClass::tensor_memory:
+      return check_tensor_memory(operand);
+    case OperandClass::tensor_matrix:
+      if (operand.kind == OperandKind::address) return check_tensor_memory(operand);
       return check_descriptor(operand);
     case OperandClass::label:
     case OperandClass::targets:
@@ -364,6 +405,17 @@ Result OperandChecker::check(const Candidate& candidate, const Instruction& inst
     if (spec->optional) {
       if (spare == 0) continue;
       --spare;
+    }
+    const bool sizes = spec->kind == OperandClass::source_size && at != 0 &&
+                       operands[at].kind == OperandKind::integer &&
+                       operands[at - 1].kind == OperandKind::integer;
+    if (sizes && operands[at].value > operands[at - 1].value) {
+      return OperandError{
+          "operand-range",
+          operands[at].range,
+          "more bytes are read than the " + std::to_string(operands[at - 1].value) + " that are copied",
+          {},
+          at + 1};
     }
     if (Result error = check_operand(*spec, candidate, operands[at], instruction.text)) {
       error->operand = at + 1;

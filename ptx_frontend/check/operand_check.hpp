@@ -29,6 +29,9 @@ class OperandChecker {
   /// The symbol an identifier was resolved to, or null.
   [[nodiscard]] const Symbol* symbol_of(const Operand& operand) const;
 
+  /// "h10" of an operand with a selector.
+  [[nodiscard]] std::string_view selector_of(const Operand& operand) const;
+
   /// Type of a register or special register; none for anything else.
   [[nodiscard]] Type register_type(const Operand& operand) const;
 
@@ -51,8 +54,17 @@ class OperandChecker {
   [[nodiscard]] Result check_multiple(const Operand& operand, unsigned unit, std::string_view id,
                                       std::string_view rule) const;
   [[nodiscard]] Result check_descriptor(const Operand& operand) const;
-  [[nodiscard]] Result check_fragment(const OperandSpec& spec, const Modifiers& m, const Operand& operand,
-                                      std::string_view spelling) const;
+  [[nodiscard]] Result check_fragment(const OperandSpec& spec, const Candidate& candidate,
+                                      const Operand& operand, std::string_view spelling) const;
+  // ---- textures, surfaces and video (media_check.cpp), tensor memory (address_check.cpp)
+  [[nodiscard]] Result check_texture(const Modifiers& m, const Operand& operand, std::string_view spelling,
+                                     bool surface) const;
+  [[nodiscard]] Result check_gradient(const Operand& operand, std::string_view spelling) const;
+  [[nodiscard]] Result check_handle(const Operand& operand, std::optional<bool> surface) const;
+  [[nodiscard]] Result check_video(const OperandSpec& spec, const Operand& operand) const;
+  [[nodiscard]] Result check_tensor_memory(const Operand& operand) const;
+  [[nodiscard]] Result check_values(const Operand& operand) const;
+  [[nodiscard]] Result check_coordinates(const Operand& operand, std::string_view spelling) const;
   [[nodiscard]] Result check_braces(const Operand& operand, std::string_view what) const;
 
   const Module& module_;

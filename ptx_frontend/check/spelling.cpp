@@ -33,6 +33,8 @@ std::vector<Word> split_words(std::string_view spelling, size_t head_length) {
 
 /// The outcome of fitting the words of a spelling into the groups of a row.
 struct Fit {
+  const CompiledForm* form = nullptr;
+  std::vector<bool> filled;  ///< groups that have their word
   bool complete = false;
   size_t words_taken = 0;                  ///< words before the first that fits nowhere
   const ModifierGroup* missing = nullptr;  ///< a required group that no word filled
@@ -61,6 +63,7 @@ bool any_in(std::string_view list, const std::vector<Word>& words) {
 
 const ModifierRule* broken_rule(const CompiledForm& form, const std::vector<Word>& words) {
   for (const ModifierRule& rule : modifier_rules()) {
+    if (rule.operands != 0 && rule.operands != form.operands.size()) continue;
     if (!in_word_list(rule.heads, form.form->head) || !any_in(rule.words, words)) continue;
     if (any_in(rule.others, words) != (rule.relation == ModifierRelation::requires_one_of)) return &rule;
   }
@@ -73,7 +76,9 @@ Fit fit_words(const CompiledForm& form, const std::vector<Word>& words) {
   fit.modifiers.carry_in =
       form.form->head.ends_with('c') &&
       (form.form->head == "addc" || form.form->head == "subc" || form.form->head == "madc");
-  std::vector<bool> filled(form.groups.size(), false);
+  fit.form = &form;
+  fit.filled.assign(form.groups.size(), false);
+  std::vector<bool>& filled = fit.filled;
   const auto lacks = [&](ModifierField field) {
     return std::none_of(form.groups.begin(), form.groups.end(),
                         [&](const ModifierGroup& group) { return group.field == field; });
@@ -86,8 +91,9 @@ Fit fit_words(const CompiledForm& form, const std::vector<Word>& words) {
       // Exceptions to "a set": of two types, or two spaces, the first is the destination's; and ^ words come
       // first.
       const ModifierField field = form.groups[g].field;
-      const bool too_early =
-          (field == ModifierField::stype && !type_seen) || (field == ModifierField::sspace && !space_seen);
+      const bool later_type = field == ModifierField::stype ||
+                              (field == ModifierField::word && type_from_word(word.text) != Type::none);
+      const bool too_early = (later_type && !type_seen) || (field == ModifierField::sspace && !space_seen);
       const bool too_late = form.groups[g].leading && fit.words_taken != 0;
       if (filled[g] || too_early || too_late) continue;
       for (const ModifierWord& candidate : form.groups[g].words) {
@@ -101,6 +107,10 @@ Fit fit_words(const CompiledForm& form, const std::vector<Word>& words) {
         break;
       }
     }
+    // ptxas takes these words any number of times.
+    const bool repeatable = word.text == "sync" || word.text == "uni" || word.text == "sat";
+    const auto written = [&](const auto& setting) { return setting.second == word.text; };
+    taken = taken || (repeatable && std::any_of(settings.begin(), settings.end(), written));
     if (!taken) return fit;
     ++fit.words_taken;
   }
@@ -135,6 +145,21 @@ std::string list_words(const ModifierGroup& group) {
   }
   if (group.words.size() > kMost) text += ", ...";
   return text;
+}
+
+/// ", expected .a, .b or .c": what the form still takes.
+std::string alternatives(const Fit& fit) {
+  ModifierGroup open;
+  for (size_t g = 0; fit.form != nullptr && g < fit.form->groups.size(); ++g) {
+    const ModifierGroup& group = fit.form->groups[g];
+    if (fit.filled[g]) continue;
+    open.words.insert(open.words.end(), group.words.begin(), group.words.end());
+    if (!group.optional) {  // it must be among them: nothing else is worth naming
+      open.words = group.words;
+      break;
+    }
+  }
+  return open.words.empty() ? std::string() : ", expected " + list_words(open);
 }
 
 Candidate make_candidate(const CompiledForm& form, const Modifiers& modifiers) {
@@ -208,11 +233,11 @@ SpellingError explain(std::string_view spelling, std::string_view head, std::spa
     error.message = "modifier " + name + " must follow '" + std::string(head) + "' directly";
   } else if (known) {
     error.id = "conflicting-modifier";
-    error.message =
-        "modifier " + name + " does not go with the other modifiers of '" + std::string(spelling) + "'";
+    error.message = "modifier " + name + " does not go with the other modifiers of '" +
+                    std::string(spelling) + "'" + alternatives(best);
   } else {
     error.id = "unknown-modifier";
-    error.message = "unknown modifier " + name + " of '" + std::string(head) + "'";
+    error.message = "unknown modifier " + name + " of '" + std::string(head) + "'" + alternatives(best);
     error.hint = did_you_mean(word.text, vocabulary, ".");
   }
   return error;
@@ -225,14 +250,20 @@ std::string SpellingResolver::missing(const Requirement& needs) const {
   if (module_.version_major * 10 + module_.version_minor < needs.ptx) {
     text = "PTX ISA " + std::to_string(needs.ptx / 10) + "." + std::to_string(needs.ptx % 10);
   }
-  const bool target_missing = needs.arch_specific
-                                  ? !(module_.target_sm == needs.sm && module_.target_arch_specific)
-                                  : module_.target_sm < needs.sm;
+  // What sm_100a has, the 'a' and 'f' targets of its family have as well.
+  const bool family = needs.sm == 100 && module_.target_sm >= 100 && module_.target_sm < 120;
+  const bool target_missing =
+      needs.arch_specific ? !((module_.target_sm == needs.sm || family) && module_.target_arch_specific)
+                          : module_.target_sm < needs.sm;
   if (target_missing) {
     if (!text.empty()) text += " and ";
     text += "sm_" + std::to_string(needs.sm) + (needs.arch_specific ? "a" : needs.sm > 90 ? " or newer" : "");
   }
   return text;
+}
+
+bool SpellingResolver::gone(const Requirement& until) const {
+  return module_.version_major * 10 + module_.version_minor >= until.ptx && module_.target_sm >= until.sm;
 }
 
 ResolvedSpelling SpellingResolver::resolve_new(std::string_view spelling) const {
@@ -241,7 +272,10 @@ ResolvedSpelling SpellingResolver::resolve_new(std::string_view spelling) const 
   std::string_view head;
   const auto forms = table.find(spelling, head);
   if (forms.empty()) {
-    const std::string nearest = table.nearest_head(head);
+    // Of a head of several words the whole is the better thing to compare: mbarier.init.
+    const size_t second = spelling.find('.', std::min(head.size() + 1, spelling.size()));
+    std::string nearest = table.nearest_head(spelling.substr(0, second));
+    if (nearest.empty()) nearest = table.nearest_head(head);
     result.error = {"unknown-instruction", 0, static_cast<uint32_t>(head.size()),
                     "unknown instruction '" + std::string(head) + "'",
                     nearest.empty() ? std::string() : "did you mean '" + nearest + "'?"};
@@ -249,12 +283,15 @@ ResolvedSpelling SpellingResolver::resolve_new(std::string_view spelling) const 
   }
   const std::vector<Word> words = split_words(spelling, head.size());
   Fit best, unmet;
+  const CompiledForm* removed = nullptr;
   for (const CompiledForm& form : forms) {
     Fit fit = fit_words(form, words);
     if (!fit.complete) {
-      const bool further = fit.words_taken > best.words_taken ||
+      const bool further = best.form == nullptr || fit.words_taken > best.words_taken ||
                            (fit.words_taken == best.words_taken && rank(fit) > rank(best));
       if (further) best = fit;
+    } else if (gone(form.form->until)) {
+      removed = &form;
     } else if (!missing(fit.needs).empty()) {
       if (!unmet.complete) unmet = fit;
     } else {
@@ -262,6 +299,13 @@ ResolvedSpelling SpellingResolver::resolve_new(std::string_view spelling) const 
     }
   }
   if (!result.candidates.empty()) return result;
+  if (removed != nullptr) {
+    result.error = {"unsupported-by-target", 0, static_cast<uint32_t>(spelling.size()),
+                    "'" + std::string(spelling) + "' without '.sync' is not supported by " +
+                        std::string(module_.target) + " since PTX ISA 6.4",
+                    "add '.sync' and a mask of the lanes that take part"};
+    return result;
+  }
   if (unmet.complete) {
     const std::string what = unmet.needs_word.empty() ? "'" + std::string(spelling) + "'"
                                                       : "modifier '." + std::string(unmet.needs_word) +

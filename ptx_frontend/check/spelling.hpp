@@ -41,6 +41,7 @@ class SpellingResolver {
   [[nodiscard]] std::string missing(const Requirement& needs) const;
 
  private:
+  [[nodiscard]] bool gone(const Requirement& until) const;
   [[nodiscard]] ResolvedSpelling resolve_new(std::string_view spelling) const;
 
   const Module& module_;

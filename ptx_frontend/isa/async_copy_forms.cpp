@@ -19,7 +19,7 @@ constexpr InstructionForm kForms[] = {
     {"cp.async.wait_group", Opcode::cp_async_wait_group, "", "u32#", kAmpere},
     {"cp.async.wait_all", Opcode::cp_async_wait_all, "", "", kAmpere},
     {"cp.async.mbarrier.arrive", Opcode::cp_async_mbarrier_arrive,
-     "flag?:noinc space?:shared|shared::cta type:b64", "[A]", kAmpere},
+     "flag?:noinc space?:shared|shared::cta@78 type:b64", "[A]", kAmpere},
     {"cp.async.bulk", Opcode::cp_async_bulk,
      "space:shared::cluster sspace:global compl:mbarrier::complete_tx::bytes flag?:multicast::cluster "
      "flag?:L2::cache_hint",

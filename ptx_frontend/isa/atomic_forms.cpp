@@ -46,29 +46,25 @@ constexpr InstructionForm kForms[] = {
      "order:relaxed scope:cluster compl:mbarrier::complete_tx::bytes space?:shared::cluster op:inc|dec "
      "type:u32",
      "[A], T, [A]",
-     {81, 90},
-     Support::checked_only},
+     {81, 90}},
     {"red.async",
      Opcode::red_async,
      "order:relaxed scope:cluster compl:mbarrier::complete_tx::bytes space?:shared::cluster op:min|max "
      "type:u32|s32",
      "[A], T, [A]",
-     {81, 90},
-     Support::checked_only},
+     {81, 90}},
     {"red.async",
      Opcode::red_async,
      "order:relaxed scope:cluster compl:mbarrier::complete_tx::bytes space?:shared::cluster op:add "
      "type:u32|s32|u64",
      "[A], T, [A]",
-     {81, 90},
-     Support::checked_only},
+     {81, 90}},
     {"red.async",
      Opcode::red_async,
      "order:relaxed scope:cluster compl:mbarrier::complete_tx::bytes space?:shared::cluster op:and|or|xor "
      "type:b32",
      "[A], T, [A]",
-     {81, 90},
-     Support::checked_only},
+     {81, 90}},
 };
 
 }  // namespace

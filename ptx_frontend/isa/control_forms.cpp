@@ -15,9 +15,14 @@ constexpr InstructionForm kForms[] = {
     {"nanosleep", Opcode::nanosleep, "type:u32", "u32", {63, 70}},
     {"pmevent", Opcode::nop, "", "u32#0..15", {14}},
     {"pmevent", Opcode::nop, "word:mask", "u32#0..65535", {30, 20}},
-    {"alloca", Opcode::unsupported, "type:u32|u64", "=T, T, u32#?", {73, 52}, Support::checked_only},
+    {"alloca",
+     Opcode::unsupported,
+     "type:u32|u64",
+     "=T, T, u32#1..65536/^?",
+     {73, 52},
+     Support::checked_only},
     {"stacksave", Opcode::unsupported, "type:u32|u64", "=T", {73, 52}, Support::checked_only},
-    {"stackrestore", Opcode::unsupported, "type:u32|u64", "T", {73, 52}, Support::checked_only},
+    {"stackrestore", Opcode::unsupported, "type:u32|u64", "T$", {73, 52}, Support::checked_only},
 };
 
 }  // namespace

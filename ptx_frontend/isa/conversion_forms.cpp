@@ -69,24 +69,26 @@ constexpr InstructionForm kForms[] = {
      "rnd:rn flag:satfinite flag?:relu type:e4m3x2|e5m2x2 stype:f16x2",
      "=b16, b32",
      {78, 89}},
-    {"cvt", Opcode::cvt, "rnd:rn flag?:relu type:f16x2 stype:e4m3x2|e5m2x2", "=b32, b16", {78, 89}},
+    {"cvt", Opcode::cvt, "rnd:rn flag?:relu type:f16x2 stype:e4m3x2|e5m2x2", "=b32, b16$", {78, 89}},
     {"cvt.pack", Opcode::cvt_pack, "flag:sat type:u16|s16 stype:s32", "=u32, s32, s32", {65, 72}},
     {"cvt.pack", Opcode::cvt_pack, "flag:sat type:u8|s8 stype:s32 word:b32", "=u32, s32, s32, b32", {65, 72}},
     // addresses
     {"cvta",
      Opcode::cvta,
-     "space:const|global|local|shared|shared::cta|shared::cluster|param@77/70|param::entry@77/70 type:u64",
+     "space:const|global|local|shared|shared::cta@78|shared::cluster@78/90|param@77/70|param::entry@83/70 "
+     "type:u64",
      "=u64, variable",
      {20, 20}},
     {"cvta",
      Opcode::cvta,
-     "^flag:to space:const|global|local|shared|shared::cta|shared::cluster|param@77/70|param::entry@77/70 "
+     "^flag:to "
+     "space:const|global|local|shared|shared::cta@78|shared::cluster@78/90|param@77/70|param::entry@83/70 "
      "type:u64",
      "=u64, u64",
      {20, 20}},
     {"isspacep",
      Opcode::isspacep,
-     "space:const|global|local|shared|shared::cta|shared::cluster@78/90|param@77/70|param::entry@77/70",
+     "space:const|global|local|shared|shared::cta@78|shared::cluster@78/90|param@77/70|param::entry@83/70",
      "=pred, u64",
      {20, 20}},
     {"mapa", Opcode::mapa, "space?:shared::cluster type:u32|u64", "=T, variable, u32", {78, 90}},

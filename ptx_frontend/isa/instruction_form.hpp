@@ -22,13 +22,21 @@
 //   value, variable    as T, but the address of a variable is accepted too
 //   parts              { ... } whose elements make up T
 //   [A], [B], [shared] address in Modifiers::space, in source_space, in shared memory
+//   sign               constant 1 or -1
 //   policy, ctamask    there exactly if .L2::cache_hint, .multicast::cluster is written
 //   tensor             [map, {c0, ...}]
+//   texture, surface   [handle, {c0, ...}];  handle: 64 bits or the variable of a texture or surface
+//   part, negpart      a register with a selector of a byte or half, %r1.h0, or without; with a sign
+//   lanes2, lanes4     a register with a permutation, %r1.h10, %r1.b3210; mask2, mask4: with a mask
+//   gradient           derivatives of the coordinates
+//   offsets, any       a vector of any size, or a register; anything of that sort
+//   [tmem], tcmatrix   address in tensor memory, in 32 bits; such an address or a descriptor
 //   matrix, descriptor registers of a matrix instruction in braces; 64 bits that describe one in shared
 //   memory label, targets, call, barrier, threads, srcsize, bulksize, parity, vector, sink   as they say
 // Then suffixes:
 //   ~  wider registers are accepted            ?  may be left out          _  `_` is accepted
 //   1  one register in braces is accepted
+//   $  no constant: a register
 //   !  `!p` is accepted                        %  special registers are accepted
 //   |pred  a second result, d|p, may follow    &pred  must follow
 //   #  a constant    #a..b  in this range      #a..b/n  and a multiple of n    #a..b/^  and a power of two
@@ -58,6 +66,8 @@ struct InstructionForm {
   std::string_view operands;
   Requirement needs{};
   Support support = Support::executed;
+  /// Where it exists no more: from this PTX version on for targets from this one on.
+  Requirement until{.ptx = UINT8_MAX};
 };
 
 /// The whole table, category after category; forms of one head are tried in this order.
@@ -77,5 +87,9 @@ std::span<const InstructionForm> barrier_forms();
 std::span<const InstructionForm> warp_forms();
 std::span<const InstructionForm> control_forms();
 std::span<const InstructionForm> matrix_forms();
+std::span<const InstructionForm> warp_matrix_forms();
+std::span<const InstructionForm> texture_forms();
+std::span<const InstructionForm> video_forms();
+std::span<const InstructionForm> later_forms();
 
 }  // namespace ptxwire::ptx

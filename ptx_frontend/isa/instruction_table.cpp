@@ -37,7 +37,7 @@ constexpr NamedText kWordSets[] = {
      "m64n8k256|m64n16k256|m64n24k256|m64n32k256|m64n48k256|m64n64k256|m64n80k256|m64n96k256|m64n112k256|"
      "m64n128k256|m64n144k256|m64n160k256|m64n176k256|m64n192k256|m64n208k256|m64n224k256|m64n240k256|"
      "m64n256k256"},
-    {"MMATYPE", "f16|bf16|tf32|f64|s8|u8|s4|u4|b1|e4m3|e5m2"},
+    {"ACMP", "eq|ne|lt|le|gt|ge|lo|ls|hi|hs"},
 };
 
 // Whole groups that many rows share.
@@ -49,6 +49,36 @@ constexpr NamedText kGroupSets[] = {
     {"REDUCTION",
      "order?:relaxed@60/70|release@60/70 scope?:cta@60/70|cluster@78/90|gpu@60/70|sys@50/60 space?:GSPACE "
      "flag?:L2::cache_hint@74/80"},
+    {"TEXGEOMETRY", "word:1d|2d|3d|a1d@20|a2d@20|cube@20/20|acube@30/20|2dms@32/30|a2dms@32/30"},
+    {"TEXLEVEL", "word:1d|2d|3d|a1d|a2d|cube|acube@30/20"},
+    {"TEXDATA", "vec:v4|v2@42 type:u32|s32|f32|f16@42/53|f16x2@42/53 stype:s32|f32"},
+    {"GATHER", "word:r|g|b|a word:2d|a2d|cube|acube vec:v4 type:u32|s32|f32 stype:f32"},
+    {"SURFACE", "word:1d|2d|3d|a1d@30|a2d@30"},
+    {"OUTSIDE", "word:trap|clamp|zero"},
+    {"VIDEO3", "type:u32|s32 stype:u32|s32 word:u32|s32"},
+    {"VIDEO2", "type:u32|s32 stype:u32|s32 cmp:ACMP"},
+    {"VIDEOSHIFT", "type:u32|s32 stype:u32|s32 word:u32 shift:clamp|wrap"},
+    {"WMMA", "flag:sync flag:aligned@63 word:row|col"},
+    {"WMMAROW", "flag:sync flag:aligned word:row"},
+    {"WMMACOL", "flag:sync flag:aligned word:col"},
+    {"WMMAS", "flag:sync flag:aligned@63 word:row|col word:row|col"},
+    {"WMSPACE", "space?:global|shared|shared::cta@78"},
+    {"CTAGROUP", "word:cta_group::1|cta_group::2"},
+    {"TMEMCOUNT", "word:x1|x2|x4|x8|x16|x32|x64|x128"},
+    {"TMEMSHAPE", "word:16x64b|16x128b|16x256b|32x32b TMEMCOUNT"},
+    {"TCKIND",
+     "word:kind::f16|kind::tf32|kind::f8f6f4|kind::i8 word?:ashift "
+     "word?:collector::a::fill|collector::a::use|collector::a::lastuse|collector::a::discard|collector::a"},
+    {"TCSCALED",
+     "word:kind::mxf8f6f4|kind::mxf4|kind::mxf4nvf4 word:block_scale "
+     "word?:scale_vec::1X|scale_vec::2X|scale_vec::4X|block16|block32 "
+     "word?:collector::a::fill|collector::a::use|collector::a::lastuse|collector::a::discard"},
+    {"TCWS",
+     "word:kind::f16|kind::tf32|kind::f8f6f4|kind::i8 "
+     "word?:collector::b0::fill|collector::b0::use|collector::b0::lastuse|collector::b0::discard|"
+     "collector::b1::fill|collector::b1::use|collector::b1::lastuse|collector::b1::discard|"
+     "collector::b2::fill|collector::b2::use|collector::b2::lastuse|collector::b2::discard|"
+     "collector::b3::fill|collector::b3::use|collector::b3::lastuse|collector::b3::discard"},
     {"MBSPACE", "space?:shared|shared::cta@78"},
     {"MBORDER", "order?:release@80/90|relaxed@80/90 scope?:cta@80/90|cluster@80/90"},
 };
@@ -153,6 +183,9 @@ std::string_view parse_suffixes(std::string_view text, OperandSpec& spec) {
       case '?':
         spec.optional = true;
         break;
+      case '$':
+        spec.register_only = true;
+        break;
       case '_':
         spec.may_sink = true;
         break;
@@ -189,6 +222,7 @@ OperandSpec parse_operand_spec(std::string_view text) {
                                      {"call", OperandClass::call},
                                      {"policy", OperandClass::policy},
                                      {"ctamask", OperandClass::cta_mask},
+                                     {"sign", OperandClass::sign},
                                      {"srcsize", OperandClass::source_size},
                                      {"bulksize", OperandClass::bulk_size},
                                      {"parity", OperandClass::parity},
@@ -200,10 +234,28 @@ OperandSpec parse_operand_spec(std::string_view text) {
                                      {"barrier", OperandClass::barrier},
                                      {"threads", OperandClass::threads},
                                      {"variable", OperandClass::variable},
-                                     {"sink", OperandClass::sink}};
+                                     {"sink", OperandClass::sink},
+                                     {"texture", OperandClass::texture},
+                                     {"surface", OperandClass::surface},
+                                     {"handle", OperandClass::handle},
+                                     {"part", OperandClass::part},
+                                     {"negpart", OperandClass::part},
+                                     {"negvalue", OperandClass::part},
+                                     {"lanes2", OperandClass::lanes},
+                                     {"lanes4", OperandClass::lanes},
+                                     {"mask2", OperandClass::mask},
+                                     {"mask4", OperandClass::mask},
+                                     {"offsets", OperandClass::values},
+                                     {"any", OperandClass::values},
+                                     {"gradient", OperandClass::gradient},
+                                     {"[tmem]", OperandClass::tensor_memory},
+                                     {"tcmatrix", OperandClass::tensor_matrix}};
   for (const Row& row : kClasses) {
     if (row.word == text) spec.kind = row.kind;
   }
+  spec.signed_part = text.starts_with("neg");
+  if (spec.kind == OperandClass::lanes || spec.kind == OperandClass::mask)
+    spec.lane_count = text.back() == '2' ? 2 : 4;
   if (spec.kind == OperandClass::variable || spec.kind == OperandClass::parts)
     spec.type_source = TypeSource::type;
   if (spec.kind != OperandClass::value) return spec;
@@ -242,9 +294,10 @@ CompiledForm compile(const InstructionForm& form) {
 
 std::span<const std::span<const InstructionForm>> instruction_categories() {
   static const std::span<const InstructionForm> categories[] = {
-      integer_forms(),  floating_forms(), comparison_forms(), logic_forms(),      conversion_forms(),
-      movement_forms(), memory_forms(),   atomic_forms(),     async_copy_forms(), barrier_forms(),
-      warp_forms(),     control_forms(),  matrix_forms()};
+      integer_forms(),  floating_forms(), comparison_forms(), logic_forms(),       conversion_forms(),
+      movement_forms(), memory_forms(),   atomic_forms(),     async_copy_forms(),  barrier_forms(),
+      warp_forms(),     control_forms(),  matrix_forms(),     warp_matrix_forms(), texture_forms(),
+      video_forms(),    later_forms()};
   return categories;
 }
 

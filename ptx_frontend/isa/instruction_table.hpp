@@ -41,20 +41,31 @@ enum class OperandClass : uint8_t {
   label,
   targets,
   call,
-  policy,       ///< 64-bit cache policy, there iff .L2::cache_hint
-  cta_mask,     ///< 16-bit mask, there iff .multicast::cluster
-  source_size,  ///< cp.async: bytes to read, or a predicate that ignores the source
-  bulk_size,    ///< 32 bits; a constant must be a multiple of 16
-  parity,       ///< 32 bits; a constant must be 0 or 1
-  tensor,       ///< [map, {coordinates}]
-  vector,       ///< { ... } of any 16-bit or 32-bit values
-  matrix,       ///< fragment: { ... }
-  descriptor,   ///< of a matrix in shared memory: 64 bits
-  parts,        ///< mov: { ... } whose elements make up the type
-  barrier,      ///< barrier number
-  threads,      ///< thread count of a barrier
-  variable,     ///< register of the type, or a variable's address
-  sink,         ///< `_` only
+  policy,         ///< 64-bit cache policy, there iff .L2::cache_hint
+  sign,           ///< constant 1 or -1
+  cta_mask,       ///< 16-bit mask, there iff .multicast::cluster
+  source_size,    ///< cp.async: bytes to read, or a predicate that ignores the source
+  bulk_size,      ///< 32 bits; a constant must be a multiple of 16
+  parity,         ///< 32 bits; a constant must be 0 or 1
+  tensor,         ///< [map, {coordinates}]
+  vector,         ///< { ... } of any 16-bit or 32-bit values
+  matrix,         ///< fragment: { ... }
+  descriptor,     ///< of a matrix in shared memory: 64 bits
+  parts,          ///< mov: { ... } whose elements make up the type
+  barrier,        ///< barrier number
+  threads,        ///< thread count of a barrier
+  variable,       ///< register of the type, or a variable's address
+  sink,           ///< `_` only
+  texture,        ///< [handle, coordinates]
+  surface,        ///< [handle, coordinates]
+  handle,         ///< 64 bits, or the variable of a texture, sampler or surface
+  part,           ///< video: register, possibly with a selector of a byte or half
+  lanes,          ///< video: register, possibly with a permutation of its halves or bytes
+  mask,           ///< video: destination, possibly with a mask of its halves or bytes
+  gradient,       ///< texture: { ... } of .f32, one per dimension
+  values,         ///< one or several values of any type
+  tensor_memory,  ///< [address in tensor memory]: 32 bits
+  tensor_matrix,  ///< the same, or a 64-bit descriptor
 };
 
 /// Which type an operand has.
@@ -77,7 +88,11 @@ struct OperandSpec {
   bool second_predicate = false;  ///< `|pred`
   bool special = false;           ///< `%`
   bool symbol = false;            ///< mov: address of a variable or function
+  bool register_only = false;     ///< `$`
   bool power_of_two = false;      ///< `/^`
+  bool in_vector = false;         ///< an element of a vector, set by the checker
+  bool signed_part = false;       ///< video: a minus may stand before
+  uint8_t lane_count = 0;         ///< video: 2 or 4
   uint64_t low = 0, high = 0, step = 1;
 };
 

@@ -42,14 +42,10 @@ constexpr InstructionForm kForms[] = {
     {"bfe", Opcode::bfe, "type:u32|u64|s32|s64", "=T, T, u32, u32", {20, 20}},
     {"bfi", Opcode::bfi, "type:b32|b64", "=T, T, T, u32, u32", {20, 20}},
     {"fns", Opcode::fns, "type:b32", "=T, b32, b32, s32", {60, 30}},
-    {"bmsk", Opcode::bmsk, "shift:wrap|clamp type:b32", "=T, u32, u32", {76, 70}},
+    {"bmsk", Opcode::bmsk, "shift:wrap|clamp type:b32", "=u32, u32, u32", {76, 70}},
     {"szext", Opcode::szext, "shift:wrap|clamp type:u32|s32", "=T, T, u32", {76, 70}},
     {"dp4a", Opcode::dp4a, "type:u32|s32 stype:u32|s32", "=b32, b32, b32, b32", {50, 61}},
     {"dp2a", Opcode::dp2a, "^half:lo|hi type:u32|s32 stype:u32|s32", "=b32, b32, b32, b32", {50, 61}},
-    // Of the video instructions the two that compilers emit on sm_90 (CUDA's __vabsdiff and __vsad
-    // functions).
-    {"vabsdiff2", Opcode::vabsdiff2, "type:u32 stype:u32 word:u32 op?:add", "=T, T, T, T", {30, 30}},
-    {"vabsdiff4", Opcode::vabsdiff4, "type:u32 stype:u32 word:u32 op?:add", "=T, T, T, T", {30, 30}},
 };
 
 }  // namespace

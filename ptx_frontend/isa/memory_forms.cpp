@@ -85,8 +85,7 @@ constexpr InstructionForm kForms[] = {
      "order?:weak space?:shared::cluster compl:mbarrier::complete_tx::bytes vec?:v2|v4 "
      "type:b32|b64|u32|u64|s32|s64|f32|f64",
      "[A], V1, [A]",
-     {81, 90},
-     Support::checked_only},
+     {81, 90}},
     {"st.async",
      Opcode::st_async,
      "flag?:mmio order:release scope:gpu|sys space?:global "
@@ -131,8 +130,7 @@ constexpr InstructionForm kForms[] = {
     {"createpolicy", Opcode::createpolicy, "policy:cvt word:L2 type:b64", "=T, b64", {74, 80}},
     // ---- fences
     {"membar", Opcode::fence, "order=sc scope:cta|gl|sys", "", {14}},
-    {"fence", Opcode::fence, "order=acq_rel order?:sc|acq_rel|acquire@86/90|release@86/90 scope:SCOPE", "",
-     kScoped},
+    {"fence", Opcode::fence, "order=acq_rel order?:sc|acq_rel|acquire|release scope:SCOPE", "", kScoped},
     {"fence.mbarrier_init", Opcode::fence, "order:release scope:cluster", "", {80, 90}},
     {"fence.proxy", Opcode::fence, "proxy:alias", "", {75, 70}},
     {"fence.proxy", Opcode::fence, "proxy:async", "", {80, 90}},

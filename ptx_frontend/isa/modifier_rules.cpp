@@ -12,8 +12,10 @@ constexpr auto kExcludes = ModifierRelation::excludes;
 constexpr std::string_view kNotGlobal = "const local param param::* shared shared::*";
 
 constexpr ModifierRule kRules[] = {
+    {"tex tex.*", "v2", kNeeds, "f16x2"},
+    {"tex tex.*", "f16x2", kNeeds, "v2"},
     {"min max", "xorsign", kNeeds, "abs"},
-    {"min max", "abs", kNeeds, "xorsign"},
+    {"min max", "abs", kNeeds, "xorsign", 3},
     {"ld st", "L1::* L2::64B L2::128B L2::256B L2::cache_hint L2::evict_*", kExcludes, kNotGlobal},
     {"ld st", "L1::* L2::evict_*", kExcludes, "ca cg cs lu cv wb wt"},
     {"ld st", "volatile", kExcludes, "const local param param::*"},

@@ -18,6 +18,7 @@ struct ModifierRule {
   std::string_view words;
   ModifierRelation relation;
   std::string_view others;
+  uint8_t operands = 0;  ///< of forms with so many operands only; 0: of all
 };
 
 std::span<const ModifierRule> modifier_rules();

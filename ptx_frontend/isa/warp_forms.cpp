@@ -4,6 +4,8 @@
 namespace ptxwire::ptx {
 namespace {
 
+constexpr Requirement kNoSync{64, 70};
+
 constexpr InstructionForm kForms[] = {
     {"shfl", Opcode::shfl, "flag:sync shfl:up|down|bfly|idx type:b32", "=T|pred, T, u32, u32, u32", {60, 30}},
     {"vote", Opcode::vote, "flag:sync vote:all|any|uni type:pred", "=pred, pred!, u32", {60, 30}},
@@ -19,6 +21,28 @@ constexpr InstructionForm kForms[] = {
      "=T, T, u32",
      {86, 100, true},
      Support::checked_only},
+    // ---- without `.sync` the lanes that take part are whoever comes along: gone since sm_70
+    {"shfl",
+     Opcode::unsupported,
+     "shfl:up|down|bfly|idx type:b32",
+     "=T|pred, T, u32, u32",
+     {30, 30},
+     Support::checked_only,
+     kNoSync},
+    {"vote",
+     Opcode::unsupported,
+     "vote:all|any|uni type:pred",
+     "=pred, pred!",
+     {12, 12},
+     Support::checked_only,
+     kNoSync},
+    {"vote",
+     Opcode::unsupported,
+     "vote:ballot type:b32",
+     "=b32, pred!",
+     {20, 20},
+     Support::checked_only,
+     kNoSync},
     {"elect", Opcode::elect, "flag:sync", "=b32_&pred, u32", {80, 90}},
 };
 

@@ -1,6 +1,7 @@
 // Recursive-descent parser of one PTX module. Internal to syntax/: the entrance is parse() of frontend.hpp.
 #pragma once
 
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -40,6 +41,7 @@ class Parser {
   bool fail_expected(std::string_view what);
   [[nodiscard]] std::string found() const;
   void recover();
+  bool fail_directive(std::string_view where, std::initializer_list<std::string_view> known);
 
   // ---- module level (parser_module.cpp, parser_directive.cpp)
   bool parse_header();
@@ -112,6 +114,7 @@ class Parser {
   uint32_t scope_ = 0;
   uint32_t location_ = 0;
   bool in_call_ = false;              ///< '(' begins an argument list
+  bool in_vmad_ = false;              ///< '-' may stand before a register
   bool truncated_ = false;            ///< the end of the text was reported
   unsigned open_braces_ = 0;          ///< '{' of vector operands read and not closed
   unsigned depth_ = 0;                ///< nesting of expressions and braces, bounded against runaway input

@@ -54,7 +54,8 @@ bool Parser::parse_dot_statement() {
   for (std::string_view word : {".branchtargets", ".calltargets", ".callprototype"}) {
     if (at_word(word)) return fail("syntax-error", "'" + std::string(word) + "' needs a label before it");
   }
-  return fail("unknown-directive", "unknown directive '" + std::string(spelling()) + "' in a function body");
+  return fail_directive("directive in a function body", {".reg", ".param", ".local", ".shared", ".global",
+                                                         ".const", ".loc", ".file", ".pragma"});
 }
 
 bool Parser::parse_statement() {
@@ -141,6 +142,7 @@ bool Parser::parse_instruction(Token head, uint32_t begin, uint32_t line, Guard 
   instruction.scope = scope_;
   instruction.location = location_;
   in_call_ = instruction.text.starts_with("call");
+  in_vmad_ = instruction.text.starts_with("vmad");
   previous_ = head.range;
   token_ = lexer_.next();
   operands_.clear();

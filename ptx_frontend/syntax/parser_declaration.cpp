@@ -69,6 +69,12 @@ bool Parser::parse_dimensions(Symbol& symbol) {
     const SourceRange range = token_.range;
     uint64_t count = 0;
     if (!parse_integer(count, "a number of elements")) return false;
+    if (count == 0 && dimensions_.empty()) {  // [0] is [] in other words
+      if (!expect(']', "after the array dimension")) return false;
+      symbol.unsized = true;
+      dimensions_.push_back(0);
+      continue;
+    }
     if (static_cast<int64_t>(count) <= 0 ||
         (symbol.elements != 0 && count > (uint64_t{1} << 40) / symbol.elements)) {
       fail_at(range, "bad-dimension", "array dimension must be between 1 and 2^40 elements");
@@ -94,8 +100,8 @@ bool Parser::parse_declarator(Symbol& symbol) {
     if (!at_constant()) return fail_expected("a number of registers");
     if (!parse_binary(value, kAbovePrecedenceOfComparison)) return false;
     uint64_t count = value.is_integer() ? value.bits : 0;
-    if (count == 0 || count > (1U << 24)) {
-      fail_at(range, "bad-register-count", "a register range needs between 1 and 2^24 registers");
+    if (!value.is_integer() || count > (1U << 24)) {
+      fail_at(range, "bad-register-count", "a register range has at most 2^24 registers");
       count = 1;
     }
     symbol.parametrised = true;
@@ -111,6 +117,7 @@ bool Parser::parse_registers(std::vector<Symbol>& into, uint32_t scope) {
   prototype.space = Space::reg;
   prototype.scope = scope;
   if (!parse_alignment(prototype.align) || !parse_type(prototype)) return false;
+  if (accept(';')) return true;  // declares nothing
   do {
     Symbol symbol = prototype;
     if (!parse_declarator(symbol)) return false;
@@ -128,6 +135,7 @@ bool Parser::parse_variables(Linkage linkage, Space space, std::vector<Symbol>& 
   prototype.linkage = linkage;
   prototype.scope = scope;
   if (!parse_attribute() || !parse_alignment(prototype.align) || !parse_type(prototype)) return false;
+  if (accept(';')) return true;  // declares nothing
   do {
     Symbol symbol = prototype;
     if (!parse_declarator(symbol)) return false;

@@ -180,7 +180,10 @@ bool Parser::parse_launch_directives(LaunchDirectives& directives) {
       advance();
       if (!parse_pragma()) return false;
     } else {
-      return fail("unknown-directive", "unknown function directive '" + std::string(word) + "'");
+      return fail_directive(
+          "directive of a function",
+          {".maxntid", ".reqntid", ".minnctapersm", ".maxnctapersm", ".maxnreg", ".maxclusterrank",
+           ".reqnctapercluster", ".explicitcluster", ".blocksareclusters", ".noreturn", ".pragma"});
     }
   }
   return true;

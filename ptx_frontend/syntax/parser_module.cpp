@@ -5,6 +5,7 @@
 
 #include "ptx_frontend/frontend.hpp"
 #include "ptx_frontend/syntax/parser.hpp"
+#include "support/nearest.hpp"
 
 namespace ptxwire::ptx {
 
@@ -62,6 +63,16 @@ bool Parser::expect(char c, std::string_view after) {
   return fail_expected(std::string("'") + c + "' " + std::string(after));
 }
 
+/// "unknown directive '.globl' at module level", with the nearest of the known ones.
+bool Parser::fail_directive(std::string_view where, std::initializer_list<std::string_view> known) {
+  const std::string meant = nearest(spelling(), std::vector<std::string_view>(known));
+  const size_t blank = std::min(where.find(' '), where.size());
+  return fail("unknown-directive",
+              "unknown " + std::string(where.substr(0, blank)) + " '" + std::string(spelling()) + "'" +
+                  std::string(where.substr(blank)),
+              meant.empty() ? std::string() : "did you mean '" + meant + "'?");
+}
+
 /// A ';' that is missing at the end of a line is reported there, and nothing is skipped.
 bool Parser::expect_semicolon() {
   if (accept(';')) return true;
@@ -99,9 +110,16 @@ bool Parser::parse_version() {
   }
   std::from_chars(text.data(), text.data() + dot, module_.version_major);
   std::from_chars(text.data() + dot + 1, text.data() + text.size(), module_.version_minor);
-  if (module_.version_major * 10 + module_.version_minor > 90 || module_.version_major == 0) {
-    fail("unsupported-version",
-         "PTX version " + std::string(text) + " is not supported, the newest supported is 9.0");
+  if (module_.version_major == 0) {
+    fail("unsupported-version", "PTX version " + std::string(text) + " does not exist, the first is 1.0");
+  } else if (module_.version_major > 9 || (module_.version_major == 9 && module_.version_minor > 0)) {
+    diagnostics_.add({Severity::warning,
+                      "newer-version",
+                      token_.range,
+                      "PTX version " + std::string(text) +
+                          " is newer than 9.0, forms that came with it are not known here",
+                      {},
+                      {}});
   }
   advance();
   return true;
@@ -116,8 +134,8 @@ bool Parser::parse_target() {
       unsigned sm = 0;
       const auto [end, code] = std::from_chars(name.data() + prefix, name.data() + name.size(), sm);
       const std::string_view suffix = name.substr(static_cast<size_t>(end - name.data()));
-      static constexpr unsigned kKnown[] = {20, 30, 32, 35, 37, 50, 52, 53,  60,  61,  62,  70, 72,
-                                            75, 80, 86, 87, 88, 89, 90, 100, 103, 110, 120, 121};
+      static constexpr unsigned kKnown[] = {20, 30, 32, 35, 37, 50, 52, 53,  60,  61,  62,  70,  72,
+                                            75, 80, 86, 87, 88, 89, 90, 100, 101, 103, 110, 120, 121};
       const bool known = std::find(std::begin(kKnown), std::end(kKnown), sm) != std::end(kKnown);
       if (!known || !(suffix.empty() || (suffix == "a" && sm >= 90) || (suffix == "f" && sm >= 100))) {
         return fail("unsupported-target", "unknown target '" + std::string(name) +
@@ -125,7 +143,7 @@ bool Parser::parse_target() {
       }
       module_.target = name;
       module_.target_sm = sm;
-      module_.target_arch_specific = suffix == "a";
+      module_.target_arch_specific = !suffix.empty();
     } else if (name == "debug") {
       module_.target_debug = true;
     } else if (name != "texmode_unified" && name != "texmode_independent" && name != "texmode_raw" &&
@@ -217,7 +235,7 @@ bool Parser::parse_function(Linkage linkage, bool is_entry) {
                   is_entry ? "a kernel name after .entry" : "a function name after .func")) {
     return false;
   }
-  if (token_.is('(') && !parse_parameter_list(parameters, !is_entry)) return false;
+  if (token_.is('(') && !parse_parameter_list(parameters, false)) return false;
   for (auto* list : {&returns, &parameters}) {
     auto& indices = list == &returns ? function.returns : function.parameters;
     for (Symbol& symbol : *list) {
@@ -275,7 +293,9 @@ bool Parser::parse_module_statement() {
                 "'" + std::string(spelling()) + "' may only stand once, at the start of the file");
   }
   if (token_.kind == TokenKind::dot_word) {
-    return fail("unknown-directive", "unknown directive '" + std::string(spelling()) + "' at module level");
+    return fail_directive("directive at module level",
+                          {".visible", ".extern", ".weak", ".common", ".entry", ".func", ".global", ".const",
+                           ".shared", ".alias", ".file", ".section", ".pragma"});
   }
   return fail_expected("a directive, a variable or a function at module level");
 }
@@ -309,7 +329,8 @@ bool is_text(const std::string& text, Diagnostics& diagnostics) {
   const void* zero = std::memchr(text.data(), 0, text.size());
   if (elf || zero != nullptr) {
     return refuse(elf ? 0 : static_cast<size_t>(static_cast<const char*>(zero) - text.data()), "binary-input",
-                  "this is a binary file, not PTX text", elf ? "extract the PTX with 'cuobjdump -ptx'" : "");
+                  "this is a binary file, not PTX text",
+                  elf ? "'ptxwire extract' takes PTX out of binaries" : "");
   }
   const auto bad = std::find_if(text.begin(), text.end(), [](char c) { return (c & 0x80) != 0; });
   if (bad != text.end()) {

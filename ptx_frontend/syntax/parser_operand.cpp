@@ -3,6 +3,7 @@
 
 #include "ptx_frontend/isa/special_register.hpp"
 #include "ptx_frontend/syntax/parser.hpp"
+#include "ptx_frontend/syntax/selector.hpp"
 
 namespace ptxwire::ptx {
 namespace {
@@ -70,14 +71,34 @@ bool Parser::parse_primary(Operand& operand) {
       return parse_identifier(operand);
     }
   }
+  if (in_vmad_ && token_.is('-') && lexer_.peek_character() == '%') {
+    advance();
+    operand.negated = true;
+    return parse_identifier(operand);
+  }
   if (at_constant()) return parse_constant_operand(operand);
   return fail_expected("an operand");
 }
 
-/// .x .y .z .w / .r .g .b .a after a vector register
+namespace {
+
+/// .b0, .h1, .h10, .b3210: which bytes or halves of a register a video instruction takes.
+bool is_selector(std::string_view word) {
+  return word.size() >= 3 && word.size() <= 6 && (word[1] == 'b' || word[1] == 'h') &&
+         word.find_first_not_of("01234567", 2) == std::string_view::npos;
+}
+
+}  // namespace
+
+/// .x .y .z .w / .r .g .b .a after a vector register, or a selector
 bool Parser::parse_component(Operand& operand) {
   if (token_.kind != TokenKind::dot_word) return true;
   const std::string_view word = spelling();
+  if (is_selector(word)) {
+    operand.component = kSelector;
+    advance();
+    return true;
+  }
   const size_t place = word.size() == 2 ? std::string_view("xyzwrgba").find(word[1]) : std::string_view::npos;
   if (place == std::string_view::npos) return fail_expected("a vector component such as .x");
   operand.component = static_cast<uint8_t>(place % 4 + 1);
@@ -100,6 +121,8 @@ bool Parser::parse_identifier(Operand& operand) {
     operand.special = match.value;
     advance();
     if (!parse_component(operand)) return false;
+    if (operand.component == kSelector)
+      return fail_at(previous_, "syntax-error", "expected a vector component such as .x, found a selector");
     if (operand.component > 1 && match.info->vector && operand.component < 4) {
       operand.special =
           static_cast<SpecialRegister>(static_cast<unsigned>(match.value) + operand.component - 1);

@@ -116,7 +116,6 @@ TEST_CASE("check: versions and targets", "[contract]") {
   CHECK(places("9.0", "sm_90a", "wgmma.fence.sync.aligned;").empty());
   CHECK(places("9.0", "sm_90", "setmaxnreg.inc.sync.aligned.u32 40;") == refused);
   CHECK(places("9.0", "sm_90a", "st.bulk.shared::cta [sm], %d1, 0;") == refused);
-  CHECK(places("8.5", "sm_90a", "fence.acquire.gpu;") == refused);
   CHECK(places("8.6", "sm_90a", "fence.acquire.gpu;").empty());
   CHECK(places("7.8", "sm_80", "barrier.cluster.arrive;") == refused);
   CHECK(places("7.8", "sm_80", "mov.u32 %r1, %cluster_ctarank;") == refused);

@@ -21,7 +21,9 @@ TEST_CASE("syntax: input that is no PTX gives one error", "[contract]") {
   CHECK(parse_text(".target sm_90a\n").places() == List{"1: missing-version"});
   CHECK(parse_text(".version 9.0\n.entry k() { ret; }\n").places() == List{"2: missing-target"});
   CHECK(parse_text(".version 9\n.target sm_90\n").places() == List{"1: syntax-error"});
-  CHECK(parse_text(".version 9.1\n.target sm_90\n").places() == List{"1: unsupported-version"});
+  CHECK(parse_text(".version 0.9\n.target sm_90\n").places() == List{"1: unsupported-version"});
+  // Newer than what is known here: one warning.
+  CHECK(parse_text(".version 9.1\n.target sm_90\n").places(Severity::warning) == List{"1: newer-version"});
   CHECK(parse_text(".version 9.0\n.target sm_91\n").places() == List{"2: unsupported-target"});
   CHECK(parse_text(".version 9.0\n.target sm_90\n.address_size 32\n").places() ==
         List{"3: unsupported-address-size"});
