@@ -73,6 +73,11 @@ void ten_megabytes(benchmark::State& state, Stage last) { front_end(state, last,
 BENCHMARK_CAPTURE(ten_megabytes, parse, Stage::parse)->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(ten_megabytes, lower, Stage::lower)->Unit(benchmark::kMillisecond);
 
+/// As large as real modules become.
+void fifty_megabytes(benchmark::State& state, Stage last) { front_end(state, last, {large_module(500)}); }
+BENCHMARK_CAPTURE(fifty_megabytes, check, Stage::check)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(fifty_megabytes, lower, Stage::lower)->Unit(benchmark::kMillisecond);
+
 }  // namespace
 
 BENCHMARK_MAIN();
