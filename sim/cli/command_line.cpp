@@ -23,8 +23,7 @@ constexpr std::string_view kFooter =
     "Results of check and predict are kept in ${PTXWIRE_CACHE:-.cache}/results.sqlite and not computed\n"
     "twice.";
 
-constexpr std::array<std::string_view, 5> kLaterCommands = {"tune", "calibrate", "diff", "annotate",
-                                                            "report"};
+constexpr std::array<std::string_view, 4> kLaterCommands = {"tune", "calibrate", "diff", "report"};
 constexpr uint32_t kMostRepeats = 100000, kMostDevices = 1023;
 struct LaterOption {
   std::string_view command, option;
@@ -64,6 +63,8 @@ class Parser {
     add_predict();
     add_measure();
     add_lint();
+    add_annotate();
+    add_extract();
     add_machine();
     add_isa();
     add_topology();
@@ -159,11 +160,36 @@ class Parser {
 
   void add_lint() {
     CLI::App* command = app_.add_subcommand("lint", "All diagnostics of PTX files");
-    command->add_option("files", lint_.files, "PTX files")
+    command->add_option("files", lint_.files, "PTX files, or folders: every *.ptx in them")
         ->required()
         ->check(refuse_empty)
         ->type_name("FILE...");
-    command->add_option("--format", format_, "text or json")->type_name("FORMAT");
+    command->add_option("--format", format_, "text, json or sarif")->type_name("FORMAT");
+  }
+
+  void add_annotate() {
+    app_.add_subcommand("annotate", "PTX with issue slots, latency class and live registers per line")
+        ->add_option("file", annotate_.file,
+                     "PTX file, or a binary with PTX in it (FILE@sm_80 picks a target)")
+        ->required()
+        ->check(refuse_empty)
+        ->type_name("FILE");
+  }
+
+  void add_extract() {
+    CLI::App* command =
+        app_.add_subcommand("extract", "PTX out of a fatbin, object, library, executable or cubin");
+    command->add_option("file", extract_.file, "The binary")
+        ->required()
+        ->check(refuse_empty)
+        ->type_name("FILE");
+    command->add_flag("--list", extract_.list, "Only list what there is");
+    command->add_option("--target", extract_.target, "Which; the newest up to sm_90a if left out")
+        ->check(refuse_empty)
+        ->type_name("SM");
+    command->add_option("--output", extract_.folder, "Folder for the texts; standard output if left out")
+        ->check(refuse_empty)
+        ->type_name("FOLDER");
   }
 
   void add_machine() {
@@ -176,10 +202,13 @@ class Parser {
   }
 
   void add_isa() {
-    app_.add_subcommand("isa", "The instruction table: what is parsed, checked and executed")
+    CLI::App* command =
+        app_.add_subcommand("isa", "The instruction table: what is parsed, checked, executed and timed");
+    command
         ->add_option("instruction", isa_.instruction,
                      "Its name, as in 'add' or 'mbarrier.try_wait'; all if left out")
         ->type_name("NAME");
+    command->add_option("--format", format_, "text, json or markdown")->type_name("FORMAT");
   }
 
   void add_topology() {
@@ -281,12 +310,15 @@ class Parser {
       run_.options.max_time_us = predict_.options.max_time_us = *us;
     }
     if (command == "lint") {
-      if (format_ == "sarif") return not_in_this_version("lint --format sarif");
-      if (format_ != "text" && format_ != "json") {
-        return Error{.message = "unknown format '" + format_ + "', expected 'text' or 'json'"};
+      if (format_ != "text" && format_ != "json" && format_ != "sarif") {
+        return Error{.message = "unknown format '" + format_ + "', expected 'text', 'json' or 'sarif'"};
       }
-      lint_.json = format_ == "json";
+      lint_.format = format_;
       invocation.command = lint_;
+    } else if (command == "annotate") {
+      invocation.command = annotate_;
+    } else if (command == "extract") {
+      invocation.command = extract_;
     } else if (command == "run") {
       if (!ranks_.empty()) run_.settings.push_back("ranks=" + ranks_);
       if (!ptxas_log_.empty()) run_.settings.push_back("ptxas_log=" + ptxas_log_);
@@ -305,6 +337,10 @@ class Parser {
     } else if (command == "topology") {
       invocation.command = topology_;
     } else {
+      if (format_ != "text" && format_ != "json" && format_ != "markdown") {
+        return Error{.message = "unknown format '" + format_ + "', expected 'text', 'json' or 'markdown'"};
+      }
+      isa_.format = format_;
       invocation.command = isa_;
     }
     return invocation;
@@ -312,6 +348,8 @@ class Parser {
 
   CLI::App app_{std::string(kAbout), "ptxwire"};
   LintCommand lint_;
+  AnnotateCommand annotate_;
+  ExtractCommand extract_;
   RunCommand run_;
   PredictCommand predict_;
   CheckCommand check_;

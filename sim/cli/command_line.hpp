@@ -11,8 +11,18 @@
 namespace ptxwire::cli {
 
 struct LintCommand {
-  std::vector<std::string> files;
-  bool json = false;
+  std::vector<std::string> files;  ///< or folders
+  std::string format = "text";     ///< or json, sarif
+};
+
+struct AnnotateCommand {
+  std::string file;
+};
+
+struct ExtractCommand {
+  std::string file, target;  ///< empty target: the newest up to sm_90a
+  std::string folder;        ///< empty: standard output
+  bool list = false;
 };
 
 /// What run and predict share.
@@ -71,7 +81,8 @@ struct MachineCommand {
 };
 
 struct IsaCommand {
-  std::string instruction;  ///< empty: all
+  std::string instruction;      ///< empty: all
+  std::string format = "text";  ///< or json, markdown
 };
 
 struct TopologyCommand {
@@ -88,8 +99,8 @@ struct TextCommand {
 };
 
 struct Invocation {
-  std::variant<TextCommand, LintCommand, RunCommand, PredictCommand, CheckCommand, SweepCommand,
-               MeasureCommand, MachineCommand, IsaCommand, TopologyCommand>
+  std::variant<TextCommand, LintCommand, AnnotateCommand, ExtractCommand, RunCommand, PredictCommand,
+               CheckCommand, SweepCommand, MeasureCommand, MachineCommand, IsaCommand, TopologyCommand>
       command;
   bool progress = false;  ///< show progress even where standard error is no terminal
 };

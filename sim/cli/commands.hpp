@@ -8,6 +8,8 @@
 namespace ptxwire::cli {
 
 Expected<int> lint_command(const LintCommand& command);
+Expected<int> annotate_command(const AnnotateCommand& command);
+Expected<int> extract_command(const ExtractCommand& command);
 Expected<int> run_command(const RunCommand& command, bool progress);
 Expected<int> predict_command(const PredictCommand& command, bool progress);
 Expected<int> check_command(const CheckCommand& command, bool progress);

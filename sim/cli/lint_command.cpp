@@ -9,10 +9,11 @@
 namespace ptxwire::cli {
 
 Expected<int> lint_command(const LintCommand& command) {
-  std::vector<sim::LintedFile> files;
-  for (const std::string& path : command.files) files.push_back(sim::lint_file(path));
+  const std::vector<sim::LintedFile> files = sim::lint_files(command.files, 0);
   const bool colour = isatty(STDOUT_FILENO) != 0;
-  const std::string text = command.json ? sim::lint_json(files) : sim::lint_text(files, colour);
+  const std::string text = command.format == "json"    ? sim::lint_json(files)
+                           : command.format == "sarif" ? sim::lint_sarif(files)
+                                                       : sim::lint_text(files, colour);
   if (Expected<void> written = write_output("", text, ""); !written) return written.error();
   return sim::lint_exit_code(files);
 }

@@ -28,6 +28,10 @@ struct Dispatch {
     return written ? Expected<int>(0) : written.error();
   }
   Expected<int> operator()(const cli::LintCommand& command) const { return cli::lint_command(command); }
+  Expected<int> operator()(const cli::AnnotateCommand& command) const {
+    return cli::annotate_command(command);
+  }
+  Expected<int> operator()(const cli::ExtractCommand& command) const { return cli::extract_command(command); }
   Expected<int> operator()(const cli::RunCommand& command) const {
     return cli::run_command(command, progress);
   }

@@ -1,9 +1,15 @@
 #include "sim/report/lint.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cctype>
+#include <filesystem>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <thread>
 
+#include "ptx_frontend/container/ptx_file.hpp"
+#include "ptx_frontend/container/ptx_images.hpp"
 #include "ptx_frontend/frontend.hpp"
 #include "sim/study/outcome.hpp"
 
@@ -60,6 +66,48 @@ std::string counted(size_t count, std::string_view noun) {
 
 }  // namespace
 
+namespace {
+
+/// By their places; what is found at one place keeps its order.
+ptx::Diagnostics in_order(const ptx::Diagnostics& diagnostics) {
+  std::vector<ptx::Diagnostic> list = diagnostics.list();
+  std::stable_sort(list.begin(), list.end(), [](const ptx::Diagnostic& a, const ptx::Diagnostic& b) {
+    return a.range.begin < b.range.begin;
+  });
+  ptx::Diagnostics sorted;
+  for (ptx::Diagnostic& diagnostic : list) sorted.add(std::move(diagnostic));
+  return sorted;
+}
+
+LintedFile lint_text_of(const std::string& path, std::shared_ptr<const std::string> text) {
+  LintedFile file;
+  file.path = path;
+  file.text = std::move(text);
+  ptx::Module module = ptx::parse(file.text, path, file.diagnostics);
+  ptx::check(module, file.diagnostics);
+  file.diagnostics = in_order(file.diagnostics);
+  return file;
+}
+
+}  // namespace
+
+/// The binary's texts, one after the other; nothing for what is no binary with PTX.
+static std::vector<LintedFile> lint_binary(const std::string& path) {
+  const Expected<std::shared_ptr<const std::string>> bytes =
+      ptx::read_text_file(path.substr(0, path.rfind("@sm_")));
+  if (!bytes || !ptx::may_hold_ptx(**bytes)) return {};
+  Expected<std::vector<ptx::PtxText>> texts = ptx::read_ptx(path);
+  std::vector<LintedFile> files;
+  if (!texts) {
+    files.emplace_back();
+    files.back().path = path;
+    files.back().unreadable = texts.error();
+    return files;
+  }
+  for (ptx::PtxText& text : *texts) files.push_back(lint_text_of(text.name, std::move(text.text)));
+  return files;
+}
+
 LintedFile lint_file(const std::string& path) {
   LintedFile file;
   file.path = path;
@@ -72,11 +120,54 @@ LintedFile lint_file(const std::string& path) {
     file.unreadable = Error{.message = *reason, .path = path};
     return file;
   }
-  file.text = *text;
-  ptx::Module module = ptx::parse(file.text, path, file.diagnostics);
-  // A module that did not parse has holes; checking it would only report the same mistakes again.
-  if (!file.diagnostics.has_errors()) ptx::check(module, file.diagnostics);
-  return file;
+  return lint_text_of(path, *text);
+}
+
+namespace {
+
+/// The paths with folders replaced by their PTX files. A folder without any stays, to be reported.
+std::vector<std::string> expand(const std::vector<std::string>& paths) {
+  namespace fs = std::filesystem;
+  std::vector<std::string> files;
+  for (const std::string& path : paths) {
+    std::error_code code;
+    std::vector<std::string> inside;
+    if (fs::is_directory(path, code)) {
+      constexpr auto kOptions = fs::directory_options::skip_permission_denied;
+      for (fs::recursive_directory_iterator at(path, kOptions, code), end; !code && at != end;
+           at.increment(code)) {
+        if (at->path().extension() == ".ptx" && at->is_regular_file(code))
+          inside.push_back(at->path().string());
+      }
+      std::sort(inside.begin(), inside.end());
+    }
+    if (inside.empty()) inside.push_back(path);
+    files.insert(files.end(), inside.begin(), inside.end());
+  }
+  return files;
+}
+
+}  // namespace
+
+std::vector<LintedFile> lint_files(const std::vector<std::string>& paths, unsigned threads) {
+  const std::vector<std::string> names = expand(paths);
+  std::vector<std::vector<LintedFile>> results(names.size());
+  std::atomic<size_t> next{0};
+  const auto work = [&] {
+    for (size_t i = next++; i < names.size(); i = next++) {
+      results[i] = lint_binary(names[i]);
+      if (results[i].empty()) results[i].push_back(lint_file(names[i]));
+    }
+  };
+  if (threads == 0) threads = std::max(1U, std::thread::hardware_concurrency());
+  std::vector<std::thread> pool;
+  for (size_t i = 1; i < std::min<size_t>(threads, names.size()); ++i) pool.emplace_back(work);
+  work();
+  for (std::thread& thread : pool) thread.join();
+  std::vector<LintedFile> files;
+  for (std::vector<LintedFile>& result : results)
+    std::move(result.begin(), result.end(), std::back_inserter(files));
+  return files;
 }
 
 std::string lint_text(const std::vector<LintedFile>& files, bool colour) {

@@ -37,19 +37,22 @@ class Arguments(command.CommandTest):
         self.assert_one_error(self.run_command("--verison"), "unknown option '--verison'", "'--version'")
 
     def test_commands_of_later_versions_are_refused_by_name(self):
-        for name in ("tune", "calibrate", "diff", "annotate", "report"):
+        for name in ("tune", "calibrate", "diff", "report"):
             with self.subTest(name):
                 self.assert_one_error(self.run_command(name, "x"), f"'{name}' is not in this version")
 
     def test_options_of_later_versions_are_refused_by_name(self):
         self.assert_one_error(self.run_command("run", "s", "--trace", "t.json"), "'run --trace' is not in this version")
         self.assert_one_error(self.run_command("run", "s", "--trace=t"), "'run --trace' is not in this version")
-        self.assert_one_error(self.run_command("lint", "f.ptx", "--format", "sarif"), "sarif", "not in this version")
+
+    def test_the_page_of_instructions_is_what_isa_writes(self):
+        result = self.run_command("isa", "--format", "markdown")
+        self.assertEqual(result.stdout, (command.SOURCE / "docs" / "isa.md").read_text())
 
     def test_isa(self):
         result = self.run_command("isa", "mul")
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertRegex(result.stdout, r"(?m)^mul  \(ptx 1\.0\)$")
+        self.assertRegex(result.stdout, r"(?m)^mul  \(ptx 1\.0\)  parsed, checked, executed, timed$")
         self.assertNotRegex(result.stdout, r"(?m)^mul24")
         self.assert_one_error(self.run_command("isa", "mbarrier.try_wiat"), "'mbarrier.try_wait'")
         everything = self.run_command("isa")

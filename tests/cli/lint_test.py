@@ -94,6 +94,63 @@ class Lint(command.CommandTest):
         self.assertEqual(result.returncode, 1)
         json.loads(result.stdout)
 
+    def test_folders(self):
+        folder = self.folder / "many"
+        (folder / "deep").mkdir(parents=True)
+        (folder / "b.ptx").write_text(CLEAN)
+        (folder / "deep" / "a.ptx").write_text(WRONG)
+        (folder / "notes.txt").write_text("no PTX")
+        result = self.run_command("lint", folder)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("3 errors, 0 warnings in 2 files", result.stdout)
+
+    def test_binaries(self):
+        fatbin = command.SOURCE / "tests" / "ptx_frontend" / "data" / "vector_add_size.fatbin"
+        self.assertIn("clean", self.run_command("lint", fatbin).stdout)
+        listing = self.run_command("extract", "--list", fatbin).stdout
+        self.assertIn("2 PTX texts", listing)
+        self.assertIn("zstd", listing)
+        newest = self.run_command("extract", fatbin).stdout
+        kernel = (command.SOURCE / "kernels" / "micro" / "vector_add.ptx").read_text()
+        self.assertEqual(newest.split(), kernel.split())
+        self.assertIn(".target sm_80", self.run_command("extract", "--target", "sm_80", fatbin).stdout)
+        self.assert_one_error(self.run_command("extract", "--target", "sm_70", fatbin), "no PTX for sm_70", "sm_90a")
+
+    def test_sarif(self):
+        path = self.file("a b.ptx", WRONG)
+        document = json.loads(self.run_command("lint", "--format", "sarif", path).stdout)
+        self.assertEqual(document["version"], "2.1.0")
+        run = document["runs"][0]
+        self.assertEqual(run["tool"]["driver"]["name"], "ptxwire")
+        rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
+        self.assertEqual(len(run["results"]), 3)
+        for result, line in zip(run["results"], (8, 9, 10)):
+            self.assertIn(result["ruleId"], rules)
+            self.assertEqual(result["level"], "error")
+            self.assertTrue(result["message"]["text"])
+            place = result["locations"][0]["physicalLocation"]
+            self.assertTrue(place["artifactLocation"]["uri"].endswith("a%20b.ptx"))
+            region = place["region"]
+            self.assertEqual(region["startLine"], line)
+            self.assertLess(region["startColumn"], region["endColumn"])
+
+    def test_a_newer_version_is_one_warning(self):
+        result = self.run_command("lint", self.file("a.ptx", CLEAN.replace("8.0", "9.7")))
+        self.assertEqual(result.returncode, 0)
+        self.assertIn("0 errors, 1 warning in 1 file", result.stdout)
+
+    def test_errors_of_syntax_and_of_meaning_in_one_run(self):
+        text = CLEAN.replace("    ret;\n", "    add.u64 %rd1 %rd1, 1;\n    add.u65 %rd1, %rd1, 1;\n    ret;\n")
+        result = self.run_command("lint", self.file("a.ptx", text))
+        self.assertIn("2 errors", result.stdout)
+
+    def test_annotate(self):
+        result = self.run_command("annotate", self.file("a.ptx", CLEAN))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("// kernel k:", result.stdout)
+        self.assertRegex(result.stdout, r"1  memory +\d+  \|      ?ld.param.u64")
+        self.assert_one_error(self.run_command("annotate", self.file("b.ptx", WRONG)), "has errors", "lint")
+
 
 if __name__ == "__main__":
     command.main()
