@@ -1,6 +1,8 @@
 #include "sim/study/sweep_plan.hpp"
 
+#include <fmt/format.h>
 #include <toml++/toml.h>
+
 #include <algorithm>
 #include <array>
 #include <set>
@@ -104,7 +106,7 @@ class SweepReader : public models::TomlReader {
       for (const Settings& settings : combinations)
         for (const std::string& value : values) {
           longer.push_back(settings);
-          longer.back().push_back(key + '=' + value);
+          longer.back().push_back(fmt::format("{}={}", key, value));
         }
       combinations = std::move(longer);
     }

@@ -99,7 +99,8 @@ TEST_CASE("fabric: random all-to-all loses to the ring by head-of-line blocking"
   WARN(name << ", runs of " << run_bytes << " B to one GPU: " << rate << " GB/s, ring " << ring);
   CHECK(rate < 0.97 * ring);
   CHECK(rate > 0.59 * ring);  // an input-queued switch without any output buffer
-  // NCCL's all-to-all of 256 MiB sends 304.5 GB/s per GPU over the links of an H100 or H200 (S_AIC_NCCL_H200_2292).
+  // NCCL's all-to-all of 256 MiB sends 304.5 GB/s per GPU over the links of an H100 or H200
+  // (S_AIC_NCCL_H200_2292).
   if (name == "h100-node") CHECK(rate == Approx(304.5).epsilon(0.05));
 }
 

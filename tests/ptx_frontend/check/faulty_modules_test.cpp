@@ -154,16 +154,16 @@ TEST_CASE("check: work grows with the size of the text, not with its square") {
   std::string errors, spellings, nested, blocks, closing;
   for (int i = 0; i < kMany; ++i) {
     const std::string n = std::to_string(i);
-    errors += "add.s32 %u" + n + ", %r2, %r3;\nbra X" + n + ";\n";
-    spellings += "add.s32.x" + n + " %r1, %r2, %r3;\n";
-    nested += "{ .reg .b32 %a" + n + "; add.s32 %a" + n + ", %r2, 1;\n";
+    errors.append("add.s32 %u").append(n).append(", %r2, %r3;\nbra X").append(n).append(";\n");
+    spellings.append("add.s32.x").append(n).append(" %r1, %r2, %r3;\n");
+    nested.append("{ .reg .b32 %a").append(n).append("; add.s32 %a").append(n).append(", %r2, 1;\n");
     closing += "}";
     blocks += "{ .reg .pred q; LOOP: @q bra LOOP; }\n";
   }
   CHECK(test::check_statements(errors).diagnostics.list().size() == size_t{2} * kMany);
   CHECK(test::check_statements(spellings).diagnostics.list().size() == kMany);
-  CHECK(test::check_statements(nested + closing).rendered() == "");
-  CHECK(test::check_statements(blocks).rendered() == "");
+  CHECK(test::check_statements(nested + closing).rendered().empty());
+  CHECK(test::check_statements(blocks).rendered().empty());
   std::string words = "add";
   for (int i = 0; i < 10 * kMany; ++i) words += ".s32";
   const test::Checked huge = test::check_statements(words + " %r1, %r2, %r3;");

@@ -10,7 +10,7 @@ using namespace ptxwire::sim;
 
 namespace {
 
-Measurement timed_row(std::string id, std::string scenario, double value, std::string family = "f") {
+Measurement timed_row(const std::string& id, std::string scenario, double value, std::string family = "f") {
   return {.id = id,
           .group = id,
           .family = std::move(family),

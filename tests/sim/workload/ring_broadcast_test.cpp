@@ -71,7 +71,7 @@ std::string changed_ptx(void (*edit)(std::string&)) {
     changed += line + '\n';
   }
   REQUIRE(changed != text);
-  const std::string path =
+  std::string path =
       std::filesystem::temp_directory_path() / ("ptxwire_ring_" + std::to_string(getpid()) + ".ptx");
   std::ofstream(path) << changed;
   return path;
