@@ -26,6 +26,12 @@ struct LinkUse {
   uint64_t payload_bytes = 0, wire_bytes = 0;
   Picoseconds busy{};
   Picoseconds blocked{};  ///< head of the queue waited for credit
+
+  void carry(Picoseconds duration, uint64_t wire, uint64_t payload) {
+    busy += duration;
+    wire_bytes += wire;
+    payload_bytes += payload;
+  }
 };
 
 class NvlinkFabric {

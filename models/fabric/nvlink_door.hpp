@@ -36,6 +36,12 @@ class NvlinkDoor {
   [[nodiscard]] const NvlinkEgress& egress() const { return egress_; }
 
  private:
+  /// Of an SM: what it has submitted for a later time, which is when the port lets it pass.
+  struct OnTheWay {
+    Picoseconds last{};
+    uint32_t count = 0;
+  };
+
   void on_inject(Picoseconds now, uint64_t transaction);
   void on_arrival(Picoseconds now, uint64_t piece);
   void on_answer_ready(Picoseconds now, uint64_t piece);
@@ -57,12 +63,6 @@ class NvlinkDoor {
   GpuMemorySystem* memory_ = nullptr;
   MemoryCounters* counters_ = nullptr;
   std::vector<NvlinkDoor*> doors_;
-  /// Of an SM: what it has submitted for a later time, which is when the port lets it pass.
-  struct OnTheWay {
-    Picoseconds last{};
-    uint32_t count = 0;
-  };
-
   NvlinkEgress egress_;
   std::vector<OnTheWay> on_the_way_;  // [sm]
   PiecePool pool_;

@@ -109,9 +109,7 @@ void NvlinkEgress::transmit(Link& link, NvlinkPiece& piece, Picoseconds now) {
 void NvlinkEgress::claim(Link& link, Picoseconds now, uint32_t wire_bytes, uint32_t payload_bytes) {
   const Picoseconds duration = timing_.transfer(wire_bytes);
   link.server.claim(now, duration);
-  link.use.busy += duration;
-  link.use.wire_bytes += wire_bytes;
-  link.use.payload_bytes += payload_bytes;
+  link.use.carry(duration, wire_bytes, payload_bytes);
   counters_->nvlink_sent_wire_bytes += wire_bytes;
   counters_->nvlink_sent_payload_bytes += payload_bytes;
 }

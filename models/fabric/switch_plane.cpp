@@ -81,9 +81,7 @@ void SwitchPlane::forward(uint32_t index, Picoseconds now) {
 void SwitchPlane::claim(Output& output, Picoseconds now, uint64_t wire_bytes, uint64_t payload_bytes) {
   const Picoseconds duration = timing_.transfer(wire_bytes);
   output.server.claim(now, duration);
-  output.use.busy += duration;
-  output.use.wire_bytes += wire_bytes;
-  output.use.payload_bytes += payload_bytes;
+  output.use.carry(duration, wire_bytes, payload_bytes);
 }
 
 bool SwitchPlane::has_room(const Output& output, uint32_t bytes, Picoseconds now) const {

@@ -7,14 +7,6 @@
 namespace ptxwire::ptx {
 namespace {
 
-std::string_view class_name(LatencyClass latency) {
-  constexpr std::array<std::string_view, static_cast<size_t>(LatencyClass::count)> kNames = {
-      "none",   "alu",        "imad",     "imad_wide", "fp32",  "fp16",   "fp64",
-      "sfu",    "conversion", "division", "shuffle",   "vote",  "redux",  "match",
-      "branch", "barrier",    "special",  "memory",    "fence", "control"};
-  return kNames[static_cast<size_t>(latency)];
-}
-
 std::string dump_constant(const Program& program, const Constant& constant) {
   const auto plus = constant.value == 0 ? std::string() : fmt::format("+{}", constant.value);
   switch (constant.relocation) {
@@ -93,6 +85,14 @@ std::string dump_loop(const Program& program, const PollLoop& loop) {
 
 }  // namespace
 
+std::string_view latency_class_name(LatencyClass latency) {
+  constexpr std::array<std::string_view, static_cast<size_t>(LatencyClass::count)> kNames = {
+      "none",   "alu",        "imad",     "imad_wide", "fp32",  "fp16",   "fp64",
+      "sfu",    "conversion", "division", "shuffle",   "vote",  "redux",  "match",
+      "branch", "barrier",    "special",  "memory",    "fence", "control"};
+  return kNames[static_cast<size_t>(latency)];
+}
+
 std::string dump_slot(const Program& program, const Slot& slot) {
   switch (slot.kind) {
     case Slot::Kind::none:
@@ -126,10 +126,10 @@ std::string dump_function(const Program& program, uint32_t index) {
       text += '\n';
     }
     const std::string guard = op.guard.present() ? "@" + dump_slot(program, op.guard) + " " : "";
-    text +=
-        fmt::format("  {:>5}  line {:<5} {:<12} {:<34} {}{}\n", pc, op.line,
-                    fmt::format("{}/{}", class_name(op.latency), op.issue_slots), guard + program.texts[pc],
-                    dump_operands(program, op), op.executable ? "" : "  not executable");
+    text += fmt::format("  {:>5}  line {:<5} {:<12} {:<34} {}{}\n", pc, op.line,
+                        fmt::format("{}/{}", latency_class_name(op.latency), op.issue_slots),
+                        guard + program.texts[pc], dump_operands(program, op),
+                        op.executable ? "" : "  not executable");
   }
   return text;
 }

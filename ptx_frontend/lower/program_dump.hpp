@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "ptx_frontend/program.hpp"
 
@@ -20,5 +21,7 @@ std::string dump_function(const Program& program, uint32_t function);
 
 /// One operand: r4 (row), r4:2 (pair at rows 4 and 5), p1, !p1, #0x10, #global variable+8, _ (sink).
 std::string dump_slot(const Program& program, const Slot& slot);
+
+std::string_view latency_class_name(LatencyClass latency);
 
 }  // namespace ptxwire::ptx

@@ -3,10 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <map>
 #include <vector>
+
+#include "ptx_frontend/lower/program_dump.hpp"
 
 namespace ptxwire::sim {
 namespace {
@@ -16,14 +17,6 @@ using ptx::Op;
 using ptx::Program;
 using ptx::ProgramFunction;
 using ptx::Slot;
-
-std::string_view class_name(LatencyClass latency) {
-  constexpr std::array<std::string_view, static_cast<size_t>(LatencyClass::count)> kNames = {
-      "none",   "alu",        "imad",     "imad_wide", "fp32",  "fp16",   "fp64",
-      "sfu",    "conversion", "division", "shuffle",   "vote",  "redux",  "match",
-      "branch", "barrier",    "special",  "memory",    "fence", "control"};
-  return kNames[static_cast<size_t>(latency)];
-}
 
 /// Backward dataflow over the register rows of one function.
 class LiveRegisters {
@@ -147,8 +140,8 @@ std::string annotate(const Program& program, std::string_view text) {
     if (const auto head = heads.find(number); head != heads.end()) out += head->second;
     if (const auto found = lines.find(number); found != lines.end()) {
       const LineFacts& facts = found->second;
-      out += fmt::format("{:>5}  {:<10}  {:>4}  |  {}\n", facts.slots, class_name(facts.latency), facts.live,
-                         source);
+      out += fmt::format("{:>5}  {:<10}  {:>4}  |  {}\n", facts.slots, ptx::latency_class_name(facts.latency),
+                         facts.live, source);
     } else {
       out += fmt::format("{:>23}  |  {}\n", "", source);
     }

@@ -127,6 +127,7 @@ class Graph {
   void add(Node& node, const LaunchReport::WarpSlot& slot, const std::array<size_t, kSlots>& role_of_slot) {
     node.warps += static_cast<double>(slot.profile.warps);
     node.doorbells += static_cast<double>(slot.doorbells);
+    doorbells_ += static_cast<double>(slot.doorbells);
     double polled = 0;  // of it, known for whom
     for (size_t waker = 0; waker < slot.polled_for.size(); ++waker) {
       const auto time = static_cast<double>(slot.polled_for[waker].value);
@@ -175,16 +176,15 @@ class Graph {
   /// From a NIC the path goes on to those who ring it. Returns what it took.
   double pass_nic(double weight, double message_time, double left, std::vector<double>& next,
                   std::vector<double>& spent) const {
-    double doorbells = 0;
-    for (const Node& node : nodes_) doorbells += node.doorbells;
-    const double taken = weight * (doorbells > 0 ? message_time : left);
+    const double taken = weight * (doorbells_ > 0 ? message_time : left);
     spent[nic_] += taken;
-    for (size_t n = 0; n < nodes_.size() && doorbells > 0; ++n)
-      next[n] += weight * nodes_[n].doorbells / doorbells;
+    for (size_t n = 0; n < nodes_.size() && doorbells_ > 0; ++n)
+      next[n] += weight * nodes_[n].doorbells / doorbells_;
     return taken;
   }
 
   std::vector<Node> nodes_;
+  double doorbells_ = 0;  ///< of all nodes
   size_t nic_ = 0, host_ = 0;
 };
 
@@ -238,9 +238,8 @@ Blame find_blame(const std::string& kernel, const std::vector<const LaunchReport
   const double nvlink = mean(gpus, [](const GpuReport& gpu) {
     return std::max(gpu.nvlink_egress_utilisation, gpu.nvlink_ingress_utilisation);
   });
-  double message_time = 0;
-  for (const GpuReport& gpu : gpus)
-    message_time += static_cast<double>(gpu.nic.message_time.value) / static_cast<double>(gpus.size());
+  const double message_time =
+      mean(gpus, [](const GpuReport& gpu) { return static_cast<double>(gpu.nic.message_time.value); });
   const std::string nic = pcie > cable ? "NIC: two-way rate of PCIe" : "NIC: rate of the cable";
   for (const auto& [cause, share] : graph.follow(message_time, nic, std::min(1.0, nvlink)))
     if (share >= kLeastShown) blame.shares.push_back({cause, share});
